@@ -146,6 +146,7 @@ static void take_log_read(helio_engine_t *self, helio_call_t *call)
                            .epoch = call->epoch,
                            .offset = call->offset,
                            .size_max = call->size_max,
+                           .from_end = call->from_end,
                            .done = on_log_piece,
                            .arg = call};
     helio_rc rc = helio_sessions_read_log(helio_gateway_sessions(self->gateway), &ask, self->now_ms);

@@ -77,6 +77,7 @@ struct helio_call {
     uint32_t size_max;
     /* for CHANNEL: all but `done` and `arg` */
     helio_channel_ask_t ask;
+    bool from_end; /* offset counts back from the end */
     /* One of these is called exactly once, on the engine's thread. Its arguments are borrowed for the call. */
     void (*on_reply)(helio_call_t *call, const helio_fx_reply_t *reply);             /* for EVENT */
     void (*on_log)(helio_call_t *call, helio_rc rc, const helio_log_piece_t *piece); /* for LOG_READ */

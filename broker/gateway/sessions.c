@@ -80,11 +80,15 @@ helio_channels_t *helio_sessions_channels(helio_sessions_t *self)
 
 /* ---- logs ---------------------------------------------------------------------------------------------- */
 
+enum { FROM_END_SINCE = 10 }; /* the protocol version of LOG_READ's from_end */
+
 helio_rc helio_sessions_read_log(helio_sessions_t *self, const helio_log_ask_t *ask, int64_t now_ms)
 {
     helio_session_t *session = helio_session_of_site(self, helio_text_of(ask->site));
     if (!session)
         return HELIO_UNAVAILABLE;
+    if (ask->from_end && session->protocol < FROM_END_SINCE)
+        return HELIO_VERSION;
     if (self->wait_count == HELIO_LOG_READS_MAX)
         return HELIO_BUSY;
     uint64_t request;
@@ -95,7 +99,7 @@ helio_rc helio_sessions_read_log(helio_sessions_t *self, const helio_log_ask_t *
         (helio_log_wait_t){request, session->peer, now_ms + HELIO_LOG_READ_TIMEOUT_MS, ask->done, ask->arg};
     self->wait_count++;
     uint32_t size_max = ask->size_max < (256u << 10) ? ask->size_max : 256u << 10;
-    helio_msg_log_read_t message = {request, ask->key, ask->epoch, ask->offset, size_max};
+    helio_msg_log_read_t message = {request, ask->key, ask->epoch, ask->offset, size_max, ask->from_end};
     helio_sessions_send(self, session->peer, HELIO_MSG_LOG_READ, &message);
     return HELIO_OK;
 }

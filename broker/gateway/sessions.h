@@ -89,6 +89,7 @@ typedef struct helio_log_ask {
     uint32_t epoch;
     uint64_t offset;
     uint32_t size_max;
+    bool from_end; /* offset counts back from the end. VERSION: that agent does not know it */
     void (*done)(void *arg, helio_rc rc, const helio_msg_log_data_t *piece);
     void *arg;
 } helio_log_ask_t;

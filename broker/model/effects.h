@@ -281,6 +281,7 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_TENANT, helio_row_tenant, ROW)                                                               \
     X(ROW_PRINCIPAL, helio_row_principal, ROW) /* once committed, it updates the HTTP shell's table */ \
     X(ROW_CURTAILMENT, helio_row_curtailment, ROW)                                                     \
+    X(ROW_LABEL, helio_row_label, ROW)                                                                 \
     X(REPLY, helio_fx_reply, HELD)                                                                     \
     X(ORDER, helio_fx_order, HELD)                                                                     \
     X(STOP, helio_fx_stop, HELD)                                                                       \

@@ -4,6 +4,7 @@
 #define HELIO_BROKER_MODEL_ROWS_JOB_H
 
 #include "federation/model/attempt.h"
+#include "federation/model/label.h"
 #include "federation/policy/duration.h"
 #include "federation/reason/detail.h"
 
@@ -75,6 +76,13 @@ typedef enum helio_found {
     F(R, U64, flexible_ms, 0, _)                                                                         \
     F(R, I64, deadline_wall_ms, 0, _) /* 0 = none */
 HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
+
+/*  A label of a job or array. Immutable. UNIQUE (job, name). */
+#define HELIO_ROW_LABEL_FIELDS(F, R)     \
+    F(R, UUID, job, 0, _)                \
+    F(R, TEXT, name, HELIO_LABEL_MAX, _) \
+    F(R, TEXT, value, HELIO_LABEL_MAX, _)
+HELIO_RECORD_DECLARE(helio_row_label, HELIO_ROW_LABEL_FIELDS)
 
 /*  Narrow and hot; no row = queued at epoch 0. Upserted at most once per job and batch: the last row of a batch
  *  counts. */

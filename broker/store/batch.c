@@ -190,6 +190,7 @@ const char *helio_batch_put_name(uint32_t kind)
         [HELIO_BROKER_FX_ROW_SITE_ENERGY] = "put_site_energy",
         [HELIO_BROKER_FX_ROW_BUDGET] = "put_budget",
         [HELIO_BROKER_FX_ROW_CURTAILMENT] = "put_curtailment",
+        [HELIO_BROKER_FX_ROW_LABEL] = "put_label",
     };
     assert(kind < HELIO_BATCH_KINDS);
     return names[kind];

@@ -21,7 +21,7 @@ static const helio_command_t commands[] = {
      "runs, a shell opens in it, or the command after `--` runs there. The job is cancelled when that has ended, at the latest after "
      "--time (8h), and its cost is printed.",
      "helio run train.yaml",
-     O(IDEMPOTENCY_KEY) | O(TIMEOUT) | O(KEEP_WAITING) | O(INTERACTIVE) | O(GPU) | O(QUEUE) | O(TIME) | O(GOAL) |
+     O(IDEMPOTENCY_KEY) | O(LABEL) | O(TIMEOUT) | O(KEEP_WAITING) | O(INTERACTIVE) | O(GPU) | O(QUEUE) | O(TIME) | O(GOAL) |
          O(NAME),
      0, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_run, NULL},
     {"submit", "FILE…|-", "Submit jobs and print their ids",
@@ -29,24 +29,25 @@ static const helio_command_t commands[] = {
      "standard input. All documents are checked here first: if one is wrong, nothing is sent.\n\nEach submission "
      "carries an idempotency key, so a lost answer never leads to a second job. With a key of your own you can also "
      "repeat the whole command safely.",
-     "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER,
+     "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY) | O(LABEL), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_FILES, helio_cmd_submit, NULL},
     {"plan", "FILE", "Show where a job would run, when, and at what cost",
      "The broker evaluates the job file as it would at submission, and stores nothing. The table has every site, "
      "with start, cost, energy and carbon, or with the reason why the job cannot run there. Exits with 5 if no site "
-     "can ever run it, or a job that it depends on has ended otherwise than it needs. `-` reads standard input.",
+     "can ever run it, or a job that it depends on has ended otherwise than it needs. `-` reads standard input. csv has a row for each candidate.",
      "helio plan train.yaml", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_plan, NULL},
     {.name = "sbatch",
      .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
      .summary = "Submit a batch script written for Slurm",
-     .doc = "Reads the #SBATCH lines of the script by Slurm's rules, the SBATCH_* variables and the options of "
-            "sbatch, and prints `Submitted batch job ID` (with --parsable only the id). Without SCRIPT it reads the "
-            "script from standard input.\n\n#HELIO lines of the script hold keys of a job file, such as `#HELIO "
-            "placement: {goal: green}`. Options of helio itself go before `sbatch`; --broker, --context, "
-            "--token-file, --ca-file, --color and --idempotency-key may also follow it. docs/sites/sbatch.md lists "
-            "what each sbatch option becomes.",
+     .doc =
+         "Reads the #SBATCH lines of the script by Slurm's rules, the SBATCH_* variables and the options of "
+         "sbatch, and prints `Submitted batch job ID` (with --parsable only the id). Without SCRIPT it reads the "
+         "script from standard input.\n\n#HELIO lines of the script hold keys of a job file, such as `#HELIO "
+         "placement: {goal: green}`. Options of helio itself go before `sbatch`; --broker, --context, "
+         "--token-file, --ca-file, --color, --idempotency-key and --label may also follow it. docs/sites/sbatch.md lists "
+         "what each sbatch option becomes.",
      .example = "helio sbatch --gres=gpu:2 train.sh --epochs 3",
-     .options = O(IDEMPOTENCY_KEY),
+     .options = O(IDEMPOTENCY_KEY) | O(LABEL),
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
      .words = HELIO_OPERANDS_BATCH,
@@ -136,7 +137,7 @@ static const helio_command_t commands[] = {
     {"ls", "", "List jobs, newest first",
      "Lists the newest 100 jobs, or as many as --limit says; --all lists every job. Tables show the last 8 characters of a "
      "job id. Every command accepts those. An array has one row, with the number of its tasks in each state; --tasks gives each task a "
-     "row.\n\nFilters can be combined. All but --sort submitted sort the tasks of the newest 20,000 jobs that --state, --user, --mine or "
+     "row.\n\nFilters can be combined. All but --sort submitted sort the tasks of the newest 10,000 jobs that --state, --user, --mine or "
      "--label choose, and say so if there are older ones.",
      "helio ls --mine --state running --label team=nlp", FILTERS | O(SORT) | O(TASKS) | O(WATCH) | O(LIMIT) | O(ALL), 0,
      0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_ls, NULL},
@@ -145,13 +146,13 @@ static const helio_command_t commands[] = {
     {"explain", "ID", "Explain why a job waits, or why it runs where it does",
      "Shows the state, the reason why the job waits, and its expected start; compares the chosen site with the next "
      "best; lists every site with its figures or the reason why it was rejected; and ends with the job's history. The "
-     "figures are those of the decision that placed the job, or of the newest one while it waits.",
+     "figures are those of the decision that placed the job, or of the newest one while it waits. csv has a row for each candidate.",
      "helio explain 4q8r7xyz", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_explain, NULL},
     {"logs", "ID", "Print a job's output",
      "Prints the log of the job's latest attempt, or of the attempt that --epoch names. With -f it continues until "
-     "the job is over.",
-     "helio logs -f 4q8r7xyz", O(FOLLOW) | O(EPOCH), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_logs,
-     NULL},
+     "the job is over. --tail skips what came before the last lines.",
+     "helio logs -f --tail 20 4q8r7xyz", O(FOLLOW) | O(EPOCH) | O(TAIL), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS,
+     helio_cmd_logs, NULL},
     {"exec", "ID -- COMMAND [ARGUMENT…]", "Run a command in a running job",
      "The command runs beside the job's own program, as the job's user, in its folder and with its environment; it exits with the "
      "command's exit code, 128 + n for signal n. Standard input is passed on with -i, or if it is no terminal. Ctrl-C ends the "
@@ -319,7 +320,7 @@ static const helio_command_t commands[] = {
      "have started first. A saving is positive when the jobs used less than the baseline; a negative wait means that "
      "they waited longer. INTENSITY names the kind of carbon intensity that both sides use. --balance prints, by day "
      "and site, the energy of jobs, idle GPUs, GPUs used by others and overhead beside the site's own meter; "
-     "DIFFERENCE is accounted / metered - 1, over the hours for which both are complete.",
+     "DIFFERENCE is accounted / metered - 1, over the hours for which both are complete. csv has the lines by day and tenant.",
      "helio report --days 30", O(DAYS) | O(BALANCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_report,
      NULL},
     {"events", "", "Print the events of jobs",

@@ -295,6 +295,11 @@ int helio_cmd_explain(helio_client_t *client)
         return helio_client_fail(
             client, HELIO_EXIT_OWN,
             "the broker's answer is not an explanation; do the versions of helio and the broker differ?");
+    if (client->output.format == HELIO_FORMAT_CSV && json_is_array(json_object_get(explained, "candidates")))
+        return helio_output_rows(&client->output, json_object_get(explained, "candidates"),
+                                 helio_columns_of_candidates) == HELIO_OK
+                   ? HELIO_EXIT_OK
+                   : HELIO_EXIT_OWN;
     if (client->output.format > HELIO_FORMAT_WIDE)
         return helio_output_object(&client->output, explained, helio_columns_of_job) == HELIO_OK ? HELIO_EXIT_OK
                                                                                                  : HELIO_EXIT_OWN;

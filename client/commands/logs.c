@@ -4,7 +4,7 @@
 #include "client/transport/response.h"
 #include "client/transport/retry.h"
 
-enum { TURN_MS = 60000 };
+enum { TURN_MS = 60000, TAIL_MOST = 10000 };
 
 /*  The part of a log that has been printed. */
 typedef struct printed {
@@ -26,13 +26,15 @@ static bool is_unread(const helio_client_t *client)
     return ferror(client->io->out) != 0;
 }
 
-/*  Prints one reply's part of the log from *offset on. OK also when the connection broke after some bytes. */
-static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint64_t *offset, uint32_t *failures)
+/*  Prints one reply's part of the log: its last lines first, if *tail says how many, and then from *offset on. OK also when the connection broke after some bytes. */
+static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint64_t *tail, uint64_t *offset,
+                    uint32_t *failures)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t after = {0};
     uint64_t before = *offset;
     printed_t printed = {.client = client, .offset = offset};
-    helio_buffer_printf(&after, "/logs?offset=%llu", (unsigned long long)*offset);
+    helio_buffer_printf(&after, "/logs?%s=%llu", *tail ? "tail" : "offset",
+                        (unsigned long long)(*tail ? *tail : *offset));
     if (epoch)
         helio_buffer_printf(&after, "&epoch=%llu", (unsigned long long)epoch);
     helio_stream_t *stream = helio_stream_new(
@@ -45,6 +47,10 @@ static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint
     while (!helio_stream_is_over(stream) && helio_client_interrupts(client->io) == interrupts && !is_unread(client))
         helio_remote_pump(client->remote, TURN_MS);
     long status = helio_stream_status(stream);
+    if (*tail && (*offset || helio_stream_is_whole(stream))) { /* the last lines were told, and where they began */
+        *offset += helio_stream_log_offset(stream);
+        *tail = 0;
+    }
     if (is_unread(client)) {
         *failures = 0;
     } else if (!helio_stream_is_over(stream)) {
@@ -67,13 +73,13 @@ static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint
     return code;
 }
 
-static int print_log(helio_client_t *client, const char *id, uint64_t epoch)
+static int print_log(helio_client_t *client, const char *id, uint64_t epoch, uint64_t tail)
 {
     uint64_t offset = 0;
     uint32_t failures = 0;
     for (;;) {
         uint64_t before = offset;
-        int code = read_log(client, id, epoch, &offset, &failures);
+        int code = read_log(client, id, epoch, &tail, &offset, &failures);
         if (code != HELIO_EXIT_OK)
             return code;
         if (is_unread(client) || (failures == 0 && offset == before))
@@ -93,13 +99,14 @@ static int refuse_array(helio_client_t *client, const char *id)
                              task);
 }
 
-static int follow_log(helio_client_t *client, const char *id)
+static int follow_log(helio_client_t *client, const char *id, uint64_t tail)
 {
     helio_watcher_t watcher = {.client = client, .ends_only = true, .deadline_ms = INT64_MAX};
     HELIO_AUTO(helio_follow_destroy)
     helio_follow_t *follow = helio_follow_new(client, false, helio_watcher_on_change, &watcher);
     HELIO_AUTO(helio_joblog_destroy) helio_joblog_t *log = watcher.log = helio_joblog_new(client, id, false);
     int interrupts = helio_client_interrupts(client->io);
+    helio_joblog_tail(log, tail);
     helio_follow_add(follow, id);
     while (!helio_follow_is_done(follow) || !helio_joblog_is_done(log)) {
         int code = HELIO_EXIT_OK;
@@ -123,14 +130,18 @@ static int follow_log(helio_client_t *client, const char *id)
 int helio_cmd_logs(helio_client_t *client)
 {
     const char *id = client->arguments->words[0];
-    uint64_t epoch;
-    if (!helio_client_number(client, HELIO_OPTION_EPOCH, 0, &epoch))
+    uint64_t epoch, tail;
+    if (!helio_client_number(client, HELIO_OPTION_EPOCH, 0, &epoch) ||
+        !helio_client_number(client, HELIO_OPTION_TAIL, 0, &tail))
         return HELIO_EXIT_USAGE;
+    if (helio_client_has(client, HELIO_OPTION_TAIL) && (!tail || tail > TAIL_MOST))
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--tail: must be 1 to %d lines", TAIL_MOST);
     if (helio_client_has(client, HELIO_OPTION_EPOCH) && !epoch)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
                                  "--epoch: attempts are counted from 1; without --epoch, it is the latest");
     if (helio_client_has(client, HELIO_OPTION_FOLLOW) && epoch)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
                                  "--epoch and -f exclude each other: -f follows the latest attempt");
-    return helio_client_has(client, HELIO_OPTION_FOLLOW) ? follow_log(client, id) : print_log(client, id, epoch);
+    return helio_client_has(client, HELIO_OPTION_FOLLOW) ? follow_log(client, id, tail)
+                                                         : print_log(client, id, epoch, tail);
 }

@@ -109,6 +109,11 @@ int helio_cmd_plan(helio_client_t *client)
                                  "the broker's answer is not a plan; do the versions of helio and the broker differ?");
     if (client->output.format <= HELIO_FORMAT_WIDE)
         code = print_plan(client, plan);
+    else if (client->output.format == HELIO_FORMAT_CSV)
+        code =
+            helio_output_rows(&client->output, json_object_get(plan, "candidates"), helio_columns_of_plan) == HELIO_OK
+                ? HELIO_EXIT_OK
+                : HELIO_EXIT_OWN;
     else
         code = helio_output_object(&client->output, plan, helio_columns_of_plan) == HELIO_OK ? HELIO_EXIT_OK
                                                                                              : HELIO_EXIT_OWN;

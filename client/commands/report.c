@@ -73,6 +73,8 @@ int helio_cmd_report(helio_client_t *client)
         return helio_client_fail(client, HELIO_EXIT_OWN,
                                  "the broker's answer is not a report; do the versions of helio and the broker "
                                  "differ?");
+    if (client->output.format == HELIO_FORMAT_CSV && json_is_array(json_object_get(totals, "baselines")))
+        return helio_listing_print(client, json_object_get(totals, "baselines"), helio_columns_of_baselines);
     helio_rc rc = helio_output_object(&client->output, totals, helio_columns_of_report);
     const json_t *states = json_object_get(totals, "jobs");
     if (client->output.format <= HELIO_FORMAT_WIDE && json_is_object(states))

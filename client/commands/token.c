@@ -34,6 +34,8 @@ int helio_cmd_token_add(helio_client_t *client)
     const char *note = helio_output_string(reply, "note");
     if (note[0])
         helio_client_say(client, "%.400s", note);
+    helio_client_say(client, "A token of %.64s of tenant %.64s, with the role %.16s.", user, tenant,
+                     role ? role : "user");
     helio_client_say(client, "The token is shown only this once: store it in a file of mode 0600.");
     return HELIO_EXIT_OK;
 }

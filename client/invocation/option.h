@@ -15,6 +15,7 @@
     X(CA_FILE, "ca-file", 0, "PATH", NULL, "Certificates to trust in place of the system's")                                   \
     X(OUTPUT, "output", 'o', "FORMAT", "table wide json jsonl csv name yaml", "Format of the output")                          \
     X(COLOR, "color", 0, "WHEN", "auto always never", "Use of colour; auto: on terminals without NO_COLOR")                    \
+    X(UTC, "utc", 0, NULL, NULL, "Times in UTC, also in tables, instead of your own time zone (TZ)")                           \
     X(QUIET, "quiet", 'q', NULL, NULL, "Print no progress on standard error")                                                  \
     X(HELP, "help", 'h', NULL, NULL, "Show this help")                                                                         \
     X(YES, "yes", 'y', NULL, NULL, "Do not ask for confirmation")                                                              \
@@ -23,9 +24,10 @@
     X(TIMEOUT, "timeout", 0, "DURATION", NULL, "Give up after this time (90s, 15m, 6h) and exit with 8")                       \
     X(KEEP_WAITING, "keep-waiting", 0, NULL, NULL, "Wait also while a job is held, until it is released")                      \
     X(FOLLOW, "follow", 'f', NULL, NULL, "Continue with new output as it arrives")                                             \
+    X(TAIL, "tail", 0, "N", NULL, "Begin with the last N lines, of the last 256 KiB at most")                                  \
     X(STATE, "state", 's', "STATES", NULL, "Only jobs in these states: running,queued")                                        \
     X(QUEUE, "queue", 0, "QUEUE", NULL, "Name of the queue; `ls` shows only its jobs, `edit` moves jobs to it")                \
-    X(NAME, "name", 'n', "NAME", NULL, "Only jobs with this name")                                                             \
+    X(NAME, "name", 'n', "NAME", NULL, "Name of the new job; of filters: only jobs with it")                                   \
     X(MINE, "mine", 'm', NULL, NULL, "Only your own jobs")                                                                     \
     X(SITE, "site", 0, "SITE", NULL, "Only jobs that are, or were last, at this site")                                         \
     X(SINCE, "since", 0, "TIME", NULL,                                                                                         \
@@ -107,7 +109,7 @@ typedef enum helio_option_id {
 /*  Options of every command. */
 #define HELIO_OPTIONS_EVERYWHERE                                                                       \
     (HELIO_OPTION(BROKER) | HELIO_OPTION(CONTEXT) | HELIO_OPTION(TOKEN_FILE) | HELIO_OPTION(CA_FILE) | \
-     HELIO_OPTION(OUTPUT) | HELIO_OPTION(COLOR) | HELIO_OPTION(QUIET) | HELIO_OPTION(HELP))
+     HELIO_OPTION(OUTPUT) | HELIO_OPTION(UTC) | HELIO_OPTION(COLOR) | HELIO_OPTION(QUIET) | HELIO_OPTION(HELP))
 
 extern const helio_option_table_t helio_client_options;
 

@@ -8,8 +8,10 @@
 
 #include "client/invocation/command.h"
 #include "client/reasons/reply_details.h"
+#include "client/transport/escape.h"
 #include "client/transport/response.h"
 #include "federation/base/suggest.h"
+#include "federation/model/label.h"
 
 /*  ---- reading ---- */
 
@@ -274,13 +276,42 @@ static int ask_for_jobs(helio_client_t *client, const helio_request_t *request, 
     return code;
 }
 
+/*  Those of the command line: the documents are sent as they are. */
+static void add_labels(const helio_client_t *client, helio_buffer_t *path)
+{
+    const helio_option_values_t *given = &client->arguments->values[HELIO_OPTION_LABEL];
+    for (uint32_t i = 0; i < given->count; i++) {
+        helio_buffer_text(path, i ? "%2C" : "?label=");
+        helio_url_escape(given->items[i], path);
+    }
+}
+
+static bool labels_are_good(const helio_client_t *client)
+{
+    const helio_option_values_t *given = &client->arguments->values[HELIO_OPTION_LABEL];
+    helio_text_t key, value;
+    for (uint32_t i = 0; i < given->count; i++)
+        if (!helio_label_split(helio_text_of(given->items[i]), false, &key, &value)) {
+            (void)helio_client_fail(
+                client, HELIO_EXIT_USAGE,
+                "--label: '%.64s' is not a label\nhelp: write KEY=VALUE, each of at most 63 letters, digits, '.', '_' "
+                "and '-' that begin and end with a letter or digit",
+                given->items[i]);
+            return false;
+        }
+    return true;
+}
+
 static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t count, const char *key, bool *ret_sent)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t body = {0};
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
     const char *type = compose(drafts, count, &body);
+    helio_buffer_text(&path, "/v1/jobs");
+    add_labels(client, &path);
     helio_request_t request = {.method = "POST",
-                               .path = "/v1/jobs",
+                               .path = path.data,
                                .content_type = type,
                                .body = helio_buffer_view(&body),
                                .idempotency_key = key,
@@ -374,6 +405,8 @@ int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
                                  "--idempotency-key: must have 1 to %d printable characters and no blanks",
                                  HELIO_SUBMIT_KEY_MAX);
+    if (!labels_are_good(client))
+        return HELIO_EXIT_USAGE;
     if (!key && !random_key(made, sizeof made))
         return helio_client_fail(client, HELIO_EXIT_OWN, "no random numbers: %s", strerror(errno));
     if (!key)

@@ -23,6 +23,7 @@ struct helio_joblog {
     uint32_t next_epoch;
     bool started, over;
     bool done, cut;
+    uint64_t tail; /* lines to begin with; 0 = it has begun */
     uint64_t offset;
     uint64_t bytes;
     helio_safe_stream_t printed;
@@ -40,6 +41,11 @@ helio_joblog_t *helio_joblog_new(const helio_client_t *client, const char *id, b
     self->id = id;
     self->from_first = from_first;
     return self;
+}
+
+void helio_joblog_tail(helio_joblog_t *self, uint64_t lines)
+{
+    self->tail = lines;
 }
 
 void helio_joblog_destroy(helio_joblog_t **self_p)
@@ -68,6 +74,9 @@ static void on_data(void *arg, const char *bytes, size_t size)
     if (self->headed != self->epoch && self->epoch > 1)
         helio_client_say(self->client, "-- attempt %u --", self->epoch);
     self->headed = self->epoch;
+    if (self->tail)
+        self->offset = helio_stream_log_offset(self->stream);
+    self->tail = 0;
     helio_client_print_foreign(self->client, &self->printed, bytes, size);
     (void)fflush(self->client->io->out);
     self->offset += size;
@@ -78,7 +87,8 @@ static void on_data(void *arg, const char *bytes, size_t size)
 static void open_stream(helio_joblog_t *self)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t after = {0};
-    helio_buffer_printf(&after, "/logs?follow=1&epoch=%u&offset=%llu", self->epoch, (unsigned long long)self->offset);
+    helio_buffer_printf(&after, "/logs?follow=1&epoch=%u&%s=%llu", self->epoch, self->tail ? "tail" : "offset",
+                        (unsigned long long)(self->tail ? self->tail : self->offset));
     self->stream =
         helio_stream_new(self->client->remote,
                          &(helio_stream_options_t){.path = helio_path(self->client, "/v1/jobs/", self->id, after.data),
@@ -95,7 +105,7 @@ static void close_epoch(helio_joblog_t *self)
 {
     if (self->next_epoch > self->epoch) {
         self->epoch++;
-        self->offset = 0;
+        self->offset = self->tail = 0;
         self->failures = 0;
         self->open_at_ms = 0;
     } else if (self->over) {

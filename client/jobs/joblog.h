@@ -11,6 +11,8 @@ typedef struct helio_joblog helio_joblog_t;
 
 /*  from_first: starts with the first attempt; otherwise with the current one. */
 helio_joblog_t *helio_joblog_new(const helio_client_t *client, const char *id, bool from_first);
+/*  Begins with the last lines of its first attempt; before the first turn. 0 = with the first line. */
+void helio_joblog_tail(helio_joblog_t *self, uint64_t lines);
 void helio_joblog_destroy(helio_joblog_t **self_p);
 
 /*  Reports the job's state: its attempt (0 = none yet), whether it can have output, whether it is over. */

@@ -31,6 +31,7 @@ static const helio_column_t jobs[] = {
     {"CO2E", "carbon_g", HELIO_CELL_CARBON, true},
     {"REASON", "reason", T, false},
     {"EXPECTED-START", "expected_start", HELIO_CELL_START, true},
+    {"LABELS", "labels", HELIO_CELL_PAIRS, true},
 };
 const helio_columns_t helio_columns_of_jobs = COLUMNS(jobs, "id");
 
@@ -44,6 +45,7 @@ static const helio_column_t job[] = {
     {"Exit code", "exit_code", N, false},
     {"Tenant", "tenant", T, false},
     {"User", "user", T, false},
+    {"Labels", "labels", HELIO_CELL_PAIRS, false},
     {"Queue", "queue", T, false},
     {"Priority", "priority", N, true},
     {"Kind", "kind", T, false},

@@ -88,16 +88,33 @@ static void list_cell(const json_t *list, helio_buffer_t *out)
     }
 }
 
+static void pairs_cell(const json_t *pairs, helio_buffer_t *out)
+{
+    size_t before = out->size;
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)pairs, name, value)
+    {
+        helio_buffer_printf(out, "%s%s=", out->size > before ? "," : "", name);
+        plain_value(value, out);
+    }
+}
+
 static bool time_cell(const helio_output_t *self, const json_t *value, bool age, char ret_text[HELIO_HUMAN_SIZE])
 {
     const char *string = json_string_value(value);
+    char text[HELIO_INSTANT_SIZE];
     int64_t wall_ms;
     if (!string)
         return false;
-    if (age && helio_rfc3339_parse(helio_text_of(string), &wall_ms) == HELIO_OK)
+    if (helio_rfc3339_parse(helio_text_of(string), &wall_ms) != HELIO_OK) {
+        (void)helio_text_copy(helio_text_of(string), ret_text, HELIO_HUMAN_SIZE);
+    } else if (age) {
         helio_human_duration((double)(self->wall_ms - wall_ms) / 1000, ret_text);
-    else
-        helio_human_time(string, ret_text);
+    } else {
+        helio_instant_text(self->zone, 0, wall_ms, text);
+        (void)helio_text_copy(helio_text_of(text), ret_text, HELIO_HUMAN_SIZE);
+    }
     return true;
 }
 
@@ -165,6 +182,8 @@ void helio_output_cell(const helio_output_t *self, const json_t *object, const h
         helio_buffer_text(&plain, human);
     else if (json_is_array(value))
         list_cell(value, &plain);
+    else if (column->cell == HELIO_CELL_PAIRS && json_is_object(value))
+        pairs_cell(value, &plain);
     else
         plain_value(value, &plain);
     helio_safe_text(plain.data ? plain.data : "", false, out);

@@ -40,13 +40,14 @@ typedef enum helio_cell {
     HELIO_CELL_ID,      /* the last 8 characters; whole in wide */
     HELIO_CELL_COUNT,   /* whole number */
     HELIO_CELL_NUMBER,  /* three significant figures */
-    HELIO_CELL_TIME,    /* RFC 3339, to the second, Z */
+    HELIO_CELL_TIME,    /* RFC 3339, to the second, in the reader's zone */
     HELIO_CELL_AGE,     /* RFC 3339, shown as time since */
     HELIO_CELL_SECONDS, /* a duration */
     HELIO_CELL_MONEY,   /* USD */
     HELIO_CELL_ENERGY,  /* kWh */
     HELIO_CELL_CARBON,  /* g */
     HELIO_CELL_LIST,    /* texts, joined with commas */
+    HELIO_CELL_PAIRS,   /* an object of texts: a=1,b=2 */
     HELIO_CELL_START,   /* RFC 3339, as instant.h shows it, or "now" */
     HELIO_CELL_SAID     /* a sentence of the broker; times in it are shown as in instant.h */
 } helio_cell_t;

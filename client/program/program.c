@@ -196,6 +196,8 @@ int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)
     helio_error_t err;
     if (helio_client_options_parse(argc, argv, has_own_words, arena, &arguments, &err) != HELIO_OK)
         return helio_client_fail(&client, HELIO_EXIT_USAGE, "%s", err.text);
+    if (helio_command_line_has(&arguments, HELIO_OPTION_UTC))
+        client.output.zone = NULL;
     int code = dispatch(&client, &arguments);
     bool failed = fflush(io->out) != 0 || ferror(io->out);
     int why = errno;

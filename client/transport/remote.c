@@ -11,6 +11,7 @@
 #include "client/output/humanise.h"
 #include "client/transport/remote_internal.h"
 #include "client/transport/retry.h"
+#include "client/transport/headers.h"
 #include "federation/base/clock.h"
 #include "federation/base/rng.h"
 #include "federation/spec/value.h"
@@ -94,36 +95,11 @@ static size_t on_body(char *bytes, size_t one, size_t size, void *arg)
     return self->response.body.overflow ? 0 : size;
 }
 
-static bool header_is(helio_text_t line, const char *name, helio_text_t *ret_value)
-{
-    uint32_t size = (uint32_t)strlen(name);
-    if (line.size <= size || line.data[size] != ':' || strncasecmp(line.data, name, size) != 0)
-        return false;
-    helio_text_t value = {line.data + size + 1, line.size - size - 1};
-    while (value.size && value.data[0] == ' ')
-        value = (helio_text_t){value.data + 1, value.size - 1};
-    while (value.size && strchr(" \r\n", value.data[value.size - 1]))
-        value.size--;
-    *ret_value = value;
-    return true;
-}
-
 static size_t on_header(char *bytes, size_t one, size_t size, void *arg)
 {
     (void)one;
     helio_stream_t *self = arg;
-    helio_text_t line = {bytes, size > 65536 ? 65536 : (uint32_t)size}, value;
-    if (header_is(line, "Retry-After", &value)) {
-        uint64_t seconds;
-        if (helio_u64_parse(value, &seconds) == HELIO_OK && seconds < 86400)
-            self->response.retry_after_ms = seconds * 1000;
-    } else if (header_is(line, "Date", &value)) {
-        char date[64];
-        if (helio_text_copy(value, date, sizeof date)) {
-            time_t seconds = curl_getdate(date, NULL);
-            self->response.date_wall_ms = seconds > 0 ? (int64_t)seconds * 1000 : 0;
-        }
-    }
+    helio_response_take_header(&self->response, (helio_text_t){bytes, size > 65536 ? 65536 : (uint32_t)size});
     return size;
 }
 
@@ -254,6 +230,11 @@ const char *helio_stream_error(const helio_stream_t *self)
 helio_text_t helio_stream_problem(const helio_stream_t *self)
 {
     return helio_buffer_view(&self->response.body);
+}
+
+uint64_t helio_stream_log_offset(const helio_stream_t *self)
+{
+    return self->response.log_offset;
 }
 
 uint64_t helio_stream_retry_after_ms(const helio_stream_t *self)

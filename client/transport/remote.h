@@ -48,6 +48,7 @@ typedef struct helio_response {
     helio_buffer_t body;
     uint64_t retry_after_ms; /* 0 = not given */
     int64_t date_wall_ms;    /* the broker's clock; 0 = not given */
+    uint64_t log_offset;     /* of the first byte, in a log */
     bool sent;               /* part of the request left this machine; its outcome is open */
     bool repeated; /* so did an earlier attempt: this may be the answer to a state that the request has made */
 } helio_response_t;
@@ -94,6 +95,7 @@ bool helio_stream_is_whole(const helio_stream_t *self);        /* over, 2xx, and
 long helio_stream_status(const helio_stream_t *self);          /* 0 = no reply yet */
 const char *helio_stream_error(const helio_stream_t *self);    /* why it is over, "" = no error */
 helio_text_t helio_stream_problem(const helio_stream_t *self); /* the body of a reply that is not 2xx */
+uint64_t helio_stream_log_offset(const helio_stream_t *self);  /* of the first byte of a log */
 uint64_t helio_stream_retry_after_ms(const helio_stream_t *self);
 
 struct pollfd;

@@ -7,6 +7,7 @@
 #define HELIO_MODEL_JOB_H
 
 #include "federation/base/record.h"
+#include "federation/model/label.h"
 
 /*  Enumerations as tables: C name, word in files. The order is the stored value: append only. */
 /* clang-format off */
@@ -143,7 +144,8 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_string) /* must have ended without success */            \
     F(R, LIST, after_start, HELIO_JOB_LIST_MAX, helio_string)  /* must have started, or have ended */           \
     F(R, U32, spot, HELIO_SPOT_COUNT - 1, _) /* capacity that can be taken away: AUTO = with checkpoints */     \
-    F(R, LIST, after_task, HELIO_JOB_AFTER_TASK_MAX, helio_string) /* arrays, task by task */
+    F(R, LIST, after_task, HELIO_JOB_AFTER_TASK_MAX, helio_string) /* arrays, task by task */                   \
+    F(R, LIST, labels, HELIO_LABELS_MAX, helio_pair, 10)
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 
 /*  From the polite signal to KILL, for a job whose document says nothing by default_ms: never more than

@@ -212,7 +212,7 @@ static helio_rc read_pair(helio_spec_reader_t *self, const helio_spec_field_t *f
         pair->value = HELIO_TEXT("");
     else {
         helio_spec_field_t value_field = *field;
-        value_field.rule = NULL;
+        value_field.rule = field->value_rule;
         rc = helio_spec_text(self, &value_field, value, PAIR_VALUE_MAX, &pair->value);
     }
     helio_spec_path_cut(self, before);

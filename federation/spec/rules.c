@@ -2,6 +2,7 @@
  *  a pattern for JSON Schema; tests compare code and text by examples. */
 #include <string.h>
 
+#include "federation/model/label.h"
 #include "federation/model/site.h"
 #include "federation/base/char.h"
 #include "federation/spec/rules.h"
@@ -162,6 +163,13 @@ const helio_spec_rule_t helio_spec_rule_image = {is_image, "a URI without spaces
 const helio_spec_rule_t helio_spec_rule_option = {
     is_option, "a name of letters, digits, '_', '-', '.' and '/' that begins with a letter",
     "^[A-Za-z][A-Za-z0-9_./-]{0,63}$"};
+const helio_spec_rule_t helio_spec_rule_label = {
+    helio_label_is_key,
+    "at most 63 letters, digits, '-', '_' and '.' that begin and end with a letter or digit, such as team or example.com/team",
+    "^(?=.{1,63}$)([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"};
+const helio_spec_rule_t helio_spec_rule_label_value = {
+    helio_label_is_value, "at most 63 letters, digits, '-', '_' and '.' that begin and end with a letter or digit",
+    "^(?=.{0,63}$)([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$"};
 const helio_spec_rule_t helio_spec_rule_gpu = {
     NULL, "MODEL:COUNT, a list of these in order of preference, or {A:8, B:8} for any of them", NULL};
 const helio_spec_rule_t helio_spec_rule_array = {NULL, "indices such as 0-99%10, 1,3,7 or 0-15:4", NULL};

@@ -25,7 +25,9 @@ extern const helio_spec_rule_t helio_spec_rule_script;
 extern const helio_spec_rule_t helio_spec_rule_uri;
 extern const helio_spec_rule_t helio_spec_rule_image;
 extern const helio_spec_rule_t helio_spec_rule_option; /* names of backend options */
-extern const helio_spec_rule_t helio_spec_rule_gpu;    /* for its text: CUSTOM */
+extern const helio_spec_rule_t helio_spec_rule_label;  /* keys of labels */
+extern const helio_spec_rule_t helio_spec_rule_label_value;
+extern const helio_spec_rule_t helio_spec_rule_gpu; /* for its text: CUSTOM */
 extern const helio_spec_rule_t helio_spec_rule_array;
 
 #endif

@@ -106,12 +106,13 @@ typedef struct helio_spec_field {
     bool required;
     double least; /* numbers; also DURATION (ms) */
     double most;  /* numbers, DURATION; bytes of TEXT; entries of WORDS, PAIRS, LIST. 0 = the kind's own bound */
-    const helio_spec_enum_t *words;  /* WORD; TEXT that must be one of some words */
-    const helio_spec_table_t *table; /* LIST, GROUP, INCLUDE */
-    const helio_spec_rule_t *rule;
-    const char *fallback; /* the default as written in a file; NULL = zero or empty */
-    const char *example;  /* as written in a file */
-    const char *doc;      /* one or two sentences */
+    const helio_spec_enum_t *words;      /* WORD; TEXT that must be one of some words */
+    const helio_spec_table_t *table;     /* LIST, GROUP, INCLUDE */
+    const helio_spec_rule_t *rule;       /* of PAIRS: of the names, ... */
+    const helio_spec_rule_t *value_rule; /* ... and of values that are not empty */
+    const char *fallback;                /* the default as written in a file; NULL = zero or empty */
+    const char *example;                 /* as written in a file */
+    const char *doc;                     /* one or two sentences */
     /* CUSTOM: reads the node into the struct of the table; reports errors with helio_spec_diagnose. */
     helio_rc (*custom)(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct);
     const char *schema;    /* CUSTOM: JSON Schema of the value */

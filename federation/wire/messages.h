@@ -83,7 +83,9 @@ enum {
     F(R, KEY, key, 0, _)                \
     F(R, U32, epoch, 0, _)              \
     F(R, U64, offset, 0, _)             \
-    F(R, U32, size_max, 256 << 10, _)
+    F(R, U32, size_max, 256 << 10, _)   \
+    F(R, BOOL, from_end, 0, _,          \
+      10) /* offset counts back from the end of what was printed so far; LOG_DATA has the real one */
 #define HELIO_MSG_LOG_DATA_FIELDS(F, R)                                                    \
     F(R, U64, request, 0, _)                                                               \
     F(R, U32, rc, HELIO_TIMEOUT, _) /* helio_rc: NOT_FOUND if the site has no log of it */ \

@@ -556,3 +556,7 @@ from unnest($1::text[], $2::text[], $3::int8[], $4::int4[], $5::int8[], $6::text
     as n (site, pool, hour_ms, part, energy_j, source, estimated, issued_ms)
 -- sites say each hour again to every leader: the first word stands
 on conflict (site, hour, pool, part) do nothing
+
+-- name: put_label
+insert into helio.labels (job_id, key, value)
+select unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[])

@@ -85,7 +85,7 @@ create or replace function helio.list_jobs(of_tenant text, of_states text, of_qu
     set search_path = pg_catalog as $$
 declare
     portion constant integer := 10000;
-    sorted_portion constant integer := 20000;
+    sorted_portion constant integer := 10000;
     patience constant interval := '150 milliseconds';
     began constant timestamptz := clock_timestamp();
     page_rows constant integer := least(greatest(most::integer, 1), 1000);

@@ -136,7 +136,8 @@ select t.id as job_id, t.name, t.tenant, t.user_name, t.queue, helio.tier_word(t
          where a.job_id = t.job_id and a.task = t.task) end as run_seconds,
     t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh, t.carbon_g, t.reason, t.pool, t.nodes,
     t.submitted_at as time, t.details, helio.goal_word(t.goal) as goal, t.deadline_at as deadline,
-    t.flexible_ms / 1000.0::float8 as flexible_seconds, t.time_limit_ms / 1000.0::float8 as time_limit_seconds
+    t.flexible_ms / 1000.0::float8 as flexible_seconds, t.time_limit_ms / 1000.0::float8 as time_limit_seconds,
+    (select jsonb_object_agg(l.key, l.value) from helio.labels l where l.job_id = t.job_id) as labels
 from helio.visible_tasks t;
 comment on view helio_report.jobs is 'One row per job; for arrays, one row per task. Filter on submitted_at or job_id. Rows of tenants: a tenant''s reader sees only its own.';
 

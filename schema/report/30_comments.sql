@@ -187,6 +187,7 @@ begin
             ('jobs', 'deadline', 'Time by which the job is to have ended. Null: none, or the job is of an older release.'),
             ('jobs', 'flexible_seconds', 'Longest time that the job waits for a better hour. Null: the job is of an older release.'),
             ('jobs', 'time_limit_seconds', 'Time limit of one run.'),
+            ('jobs', 'labels', 'Labels of the job: keys and values that its user chose. Null: none.'),
             ('jobs', 'kind', 'Kind of work: train, infer, eval, sweep, debug, service.'),
             ('jobs', 'site', 'Site of the latest placement. Null: never placed.'),
             ('jobs', 'time', 'The same time as submitted_at.'),

@@ -14,6 +14,7 @@ create temporary table day as select date_trunc('day', now(), 'UTC') as d;
 insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, user_name, queue, spec_hash, source,
     tasks, expected_basis)
 select job_id, d, 1, 1, 1, 1, 1, 1, tenant, tenant || '-user', 'standard', 'h', 's', case when j = 2 then array [0, 1] end, 1 from fill, day;
+insert into helio.labels select job_id, 'team', tenant from fill where j = 1;
 insert into helio.job_state (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, gpu_ms, cost_micro_usd,
     energy_j, carbon_mg, units_done, at, started_at, finished_at, site, pool)
 select job_id, case j when 2 then 0 else -1 end, 8, 0, 0, 2, 2, 0, 0, 0, 0, 0, 0, 0, d, d, d, 'rs', 'p' from fill, day;

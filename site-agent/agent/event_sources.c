@@ -149,13 +149,15 @@ static void on_log_read(void *arg, const helio_msg_log_read_t *request)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {.max = LOG_PIECE_MAX};
     helio_msg_log_data_t answer = {.request = request->request, .offset = request->offset};
     size_t most = request->size_max < LOG_PIECE_MAX ? request->size_max : LOG_PIECE_MAX;
-    uint64_t next = request->offset;
+    uint64_t offset = request->offset | (request->from_end ? HELIO_LOG_FROM_END : 0), next = offset;
     helio_error_t err;
     answer.rc = self->backend->class->log_read
-                    ? self->backend->class->log_read(self->backend, request->key, request->epoch, request->offset, most,
-                                                     &bytes, &next, &answer.end, &err)
+                    ? self->backend->class->log_read(self->backend, request->key, request->epoch, offset, most, &bytes,
+                                                     &next, &answer.end, &err)
                     : HELIO_NOT_FOUND;
     answer.data = helio_buffer_view(&bytes);
+    if (request->from_end)
+        answer.offset = next & HELIO_LOG_FROM_END ? 0 : next - bytes.size;
     helio_uplink_log_data(self->uplink, &answer);
 }
 

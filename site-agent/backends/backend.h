@@ -101,6 +101,14 @@ typedef struct helio_backend_sink {
     void (*on_survey)(void *arg, const char *hindrance);
 } helio_backend_sink_t;
 
+/*  In an offset of log_read. */
+#define HELIO_LOG_FROM_END (UINT64_C(1) << 63)
+static inline uint64_t helio_log_offset(uint64_t asked, uint64_t size)
+{
+    uint64_t back = asked & ~HELIO_LOG_FROM_END;
+    return !(asked & HELIO_LOG_FROM_END) ? asked : back < size ? size - back : 0;
+}
+
 typedef struct helio_backend_class {
     const char *name; /* the value of a site file's `backend` */
     bool allocates;   /* the core chooses nodes and GPUs; false: the backend's scheduler does */
@@ -133,7 +141,8 @@ typedef struct helio_backend_class {
      *  former deadline, which is safe. */
     helio_rc (*lease)(helio_backend_t *self, const helio_afx_lease_t *lease, helio_error_t *err);
 
-    /*  A piece of an attempt's output (standard output and error of all ranks) from `offset`: appends at most `max`
+    /*  A piece of an attempt's output (standard output and error of all ranks) from `offset`, which with HELIO_LOG_FROM_END counts
+     *  back from what was written so far (then *ret_next tells where the piece ends): appends at most `max`
      *  bytes to *out. *ret_next: the offset to go on with; *ret_end: the attempt is over and nothing follows. A running
      *  attempt yields 0 bytes while it has written no more. NOT_FOUND: unknown here, or tidied away. */
     helio_rc (*log_read)(helio_backend_t *self, helio_job_key_t key, uint32_t epoch, uint64_t offset, size_t max,

@@ -10,6 +10,7 @@
 #include "broker/core/decide/names.h"
 #include "broker/core/forecast/durations.h"
 #include "broker/core/holds/dependencies.h"
+#include "broker/core/requests/labels.h"
 #include "broker/core/requests/tenant_rate.h"
 #include "broker/core/requests/warnings.h"
 #include "broker/core/state/ask.h"
@@ -430,6 +431,7 @@ static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev
     for (uint32_t at = 0; (task = core_submission_next(self, submission, &at));)
         core_job_enqueue(self, task, false);
     core_emit(self, HELIO_BROKER_FX_ROW_JOB, &row); /* its views are those of the event */
+    core_emit_labels(self, row.job, &job->spec);
     for (uint32_t at = 0;
          (submission->hold || submission->held_tasks) && (task = core_submission_next(self, submission, &at));)
         core_dependencies_refuse(self, task);

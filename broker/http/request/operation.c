@@ -96,6 +96,8 @@ static helio_rc log_rc(uint32_t status)
         return HELIO_OK;
     case 404:
         return HELIO_NOT_FOUND;
+    case 409:
+        return HELIO_VERSION; /* that agent cannot read from the end */
     case 429:
         return HELIO_BUSY;
     case 504:

@@ -351,10 +351,10 @@ static void forward_log(helio_request_context_t *self, helio_request_context_ste
 {
     char key[HELIO_KEY_SIZE], target[160];
     helio_job_key_text(place->key, key);
-    (void)snprintf(target, sizeof target, "/v1/jobs/%s/logs?epoch=%u&offset=%" PRIu64, key, place->epoch,
-                   place->offset);
+    (void)snprintf(target, sizeof target, "/v1/jobs/%s/logs?epoch=%u&%s=%" PRIu64, key, place->epoch,
+                   place->tail ? "tail" : "offset", place->tail ? place->tail : place->offset);
     helio_await_forward(self, next, leader, "GET", target);
-    self->operation->result.offset = place->offset;
+    self->operation->result.offset = place->tail ? 0 : place->offset;
     self->operation->is_log = true;
     self->operation->forward.kind = HELIO_FORWARD_LOG;
 }
@@ -374,6 +374,7 @@ void helio_await_log(helio_request_context_t *self, helio_request_context_step_f
     operation->call.epoch = place.epoch;
     operation->call.offset = place.offset;
     operation->call.size_max = place.size_max;
+    operation->call.from_end = place.tail > 0;
     self->next = next;
 }
 

@@ -177,6 +177,7 @@ typedef struct helio_log_place {
     uint32_t epoch;
     uint64_t offset;
     uint32_t size_max;
+    uint32_t tail; /* not 0: offset counts back from the end, and a leader gives these many lines of it */
 } helio_log_place_t;
 /*  Awaits a piece of a log; the engine asks the site, or the leader's engine does. */
 void helio_await_log(helio_request_context_t *self, helio_request_context_step_fn *next, helio_log_place_t place);

@@ -199,6 +199,21 @@ bool helio_command_read(helio_request_context_t *self, helio_arena_t *arena, hel
     return good;
 }
 
+bool helio_labels_check(helio_request_context_t *self, const char *labels, bool bare)
+{
+    uint32_t count = 0;
+    for (const char *word = labels; word; word = *word == ',' ? word + 1 : NULL) {
+        size_t size = strcspn(word, ",");
+        helio_text_t label = {word, (uint32_t)size}, key, value;
+        if (!helio_label_split(label, bare, &key, &value) || count++ == HELIO_LABELS_MAX) {
+            HELIO_PROBLEM(self, 400, QUERY_LABEL, helio_value_text(label));
+            return false;
+        }
+        word += size;
+    }
+    return true;
+}
+
 bool helio_command_name(helio_text_t text, uint32_t bytes_max)
 {
     return helio_is_name(text, bytes_max);

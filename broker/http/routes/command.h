@@ -45,6 +45,9 @@ bool helio_command_read(helio_request_context_t *context, helio_arena_t *arena, 
 void helio_command_refuse_word(helio_request_context_t *context, const char *key, helio_text_t word,
                                helio_text_t words);
 
+/*  Whether labels is a list of KEY=VALUE, and with bare also of KEY, separated by commas. False: a problem was answered. */
+bool helio_labels_check(helio_request_context_t *context, const char *labels, bool bare);
+
 /*  Whether text is a name of a site, tenant or user: letters, digits, '.', '_', '-'; the first is a letter or digit. */
 bool helio_command_name(helio_text_t text, uint32_t bytes_max);
 /*  The same for the text at that key. False: a problem was answered. */

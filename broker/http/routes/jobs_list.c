@@ -6,7 +6,6 @@
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
-#include "federation/model/label.h"
 
 enum { STATES_TEXT_MAX = 160 /* each state once */, NUMBER_SIZE = 24 };
 
@@ -25,22 +24,6 @@ static bool check_states(helio_request_context_t *self, const char *states)
                 helio_buffer_printf(&words, "%s%s", i ? "," : "", helio_job_state_name(i));
             helio_command_refuse_word(self, "state", (helio_text_t){word, size < 32 ? (uint32_t)size : 32},
                                       helio_buffer_view(&words));
-            return false;
-        }
-        word += size;
-    }
-    return true;
-}
-
-/*  Whether labels is a list of KEY or KEY=VALUE, separated by commas. False: a problem was answered. */
-static bool check_labels(helio_request_context_t *self, const char *labels)
-{
-    uint32_t count = 0;
-    for (const char *word = labels; word; word = *word == ',' ? word + 1 : NULL) {
-        size_t size = strcspn(word, ",");
-        helio_text_t label = {word, (uint32_t)size}, key, value;
-        if (!helio_label_split(label, true, &key, &value) || count++ == HELIO_LABELS_MAX) {
-            HELIO_PROBLEM(self, 400, QUERY_LABEL, helio_value_text(label));
             return false;
         }
         word += size;
@@ -104,7 +87,7 @@ void helio_jobs_list(helio_request_context_t *self)
     uint64_t limit;
     helio_job_key_t key;
     if (!helio_request_context_number(self, "limit", (helio_query_bounds_t){1, 1000, 100}, &limit) ||
-        (state && !check_states(self, state)) || (label && !check_labels(self, label)) ||
+        (state && !check_states(self, state)) || (label && !helio_labels_check(self, label, true)) ||
         !check_word(self, "sort", sorts) || !check_word(self, "arrays", "tasks,whole") ||
         !read_time(self, "since", &since) || !read_time(self, "until", &until) || !read_owner(self, &tenant, &user))
         return;

@@ -8,6 +8,7 @@
 
 #include "broker/http/request/waiting_requests.h"
 #include "broker/http/routes/job_command.h"
+#include "broker/http/routes/log_tail.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
@@ -26,6 +27,7 @@ typedef struct log_stream {
     helio_job_key_t key;
     uint32_t epoch;
     uint64_t offset;
+    uint32_t tail; /* it begins with the last lines; 0 when it has begun */
     bool fixed_epoch;
     bool follow;
     bool over;         /* the job's state is terminal */
@@ -64,8 +66,10 @@ static void look(helio_request_context_t *self)
 static void read_piece(helio_request_context_t *self)
 {
     const log_stream_t *stream = stream_of(self);
+    uint64_t offset = stream->tail ? HELIO_LOG_TAIL_BYTES : stream->offset;
+    uint32_t most = stream->tail ? HELIO_LOG_TAIL_BYTES : PIECE_BYTES;
     helio_await_log(self, on_piece,
-                    (helio_log_place_t){stream->site, stream->key, stream->epoch, stream->offset, PIECE_BYTES});
+                    (helio_log_place_t){stream->site, stream->key, stream->epoch, offset, most, stream->tail});
 }
 
 static void idle(helio_request_context_t *self)
@@ -107,10 +111,13 @@ static void want(helio_request_context_t *self)
 static void on_no_piece(helio_request_context_t *self, const helio_result_t *result)
 {
     log_stream_t *stream = stream_of(self);
-    if (!self->want && !stream->follow && (result->rc != HELIO_NOT_FOUND || stream->over)) {
+    bool once = !stream->follow || result->rc == HELIO_VERSION;
+    if (!self->want && once && (result->rc != HELIO_NOT_FOUND || stream->over)) {
         if (result->rc == HELIO_NOT_FOUND)
             HELIO_PROBLEM(self, 404, LOG_MISSING, helio_value_string(stream->site), helio_value_string(stream->job),
                           helio_value_number(stream->epoch));
+        else if (result->rc == HELIO_VERSION)
+            HELIO_PROBLEM(self, 409, LOG_TAIL_UNKNOWN, helio_value_string(stream->site));
         else if (result->details.items.count)
             helio_response_failure(self, result, NULL); /* the broker says why */
         else if (stream->silent_ms)
@@ -136,13 +143,17 @@ static void on_piece(helio_request_context_t *self, const helio_result_t *result
         on_no_piece(self, result);
         return;
     }
+    helio_text_t data = helio_buffer_view(&result->data);
+    uint32_t skipped = stream->tail ? helio_log_tail(data, result->offset == 0, stream->tail) : 0;
+    stream->tail = 0;
+    stream->offset = result->offset + skipped;
     if (self->from_broker && !self->want) /* one piece; that broker asks for the next */
         helio_request_context_header(
             self, HELIO_LOG_PIECE_HEADER,
-            helio_arena_printf(self->arena, "%llu %d", (unsigned long long)result->offset, result->end).data);
+            helio_arena_printf(self->arena, "%llu %d", (unsigned long long)stream->offset, result->end).data);
     begin_stream(self);
-    helio_buffer_append(&self->response, result->data.data, result->data.size);
-    stream->offset = result->offset + result->data.size;
+    helio_buffer_append(&self->response, data.data + skipped, data.size - skipped);
+    stream->offset = result->offset + data.size;
     bool last = result->end || (!result->data.size && (!stream->follow || stream->over));
     if (self->from_broker || (last && (!stream->follow || stream->fixed_epoch || stream->over))) {
         self->ended = true;
@@ -189,8 +200,10 @@ static bool learn(helio_request_context_t *self, const json_t *where)
     bool past = (uint32_t)json_integer_value(json_object_get(where, "newest")) > stream->epoch;
     stream->over = helio_job_state_is_terminal(known) || (stream->fixed_epoch && past);
     if (!stream->fixed_epoch && epoch != stream->epoch) {
-        if (self->want) /* the log of a new attempt starts at 0 */
+        if (self->want) { /* the log of a new attempt starts at 0 */
             stream->offset = 0;
+            stream->tail = 0;
+        }
         stream->epoch = epoch;
         stream->pause_ms = 0;
     }
@@ -238,14 +251,17 @@ static void on_where(helio_request_context_t *self, const helio_result_t *result
 void helio_jobs_logs(helio_request_context_t *self)
 {
     log_stream_t *stream = stream_of(self);
-    const helio_query_bounds_t offsets = {0, INT64_MAX, 0}, epochs = {0, INT32_MAX, 0};
-    uint64_t epoch;
+    const helio_query_bounds_t offsets = {0, INT64_MAX, 0}, epochs = {0, INT32_MAX, 0},
+                               tails = {0, HELIO_LOG_TAIL_LINES, 0};
+    uint64_t epoch, tail;
     stream->fixed_epoch = helio_request_context_query(self, "epoch") != NULL;
     if (!helio_job_id_check(self) || !helio_request_context_flag(self, "follow", &stream->follow) ||
         !helio_request_context_number(self, "offset", offsets, &stream->offset) ||
+        !helio_request_context_number(self, "tail", tails, &tail) ||
         !helio_request_context_number(self, "epoch", epochs, &epoch) || !helio_request_context_take_place(self))
         return;
     stream->epoch = (uint32_t)epoch;
+    stream->tail = (uint32_t)tail;
     (void)helio_text_copy(helio_text_of(self->parameter), stream->job, sizeof stream->job);
     look(self);
 }

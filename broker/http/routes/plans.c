@@ -173,7 +173,7 @@ void helio_plans_make(helio_request_context_t *self)
     if (!helio_plan_prices_read(self, &prices) || !helio_plan_supposed_read(self, &supposed))
         return;
     helio_plan_supposed_set(&supposed, arena, event);
-    if (helio_submission_read(body, "", arena, event, &wrong, &document) != HELIO_OK) {
+    if (helio_submission_read(body, "", "", arena, event, &wrong, &document) != HELIO_OK) {
         helio_response_diagnostics(self, &wrong, document);
         return;
     }

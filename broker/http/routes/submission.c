@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { HASH_SIZE = 32 };
 
@@ -29,12 +30,14 @@ static void hasher_clear(hasher_t *self)
     EVP_MD_free(self->algorithm);
 }
 
-static helio_text_t hash_of(hasher_t *self, helio_text_t text, helio_arena_t *arena)
+/*  Labels that came beside the document are a part of what was asked for. */
+static helio_text_t hash_of(hasher_t *self, helio_text_t text, const char *labels, helio_arena_t *arena)
 {
     unsigned char *hash = helio_arena_alloc(arena, HASH_SIZE, 1);
     unsigned size = 0;
     int good = EVP_DigestInit_ex2(self->context, self->algorithm, NULL) == 1 &&
                EVP_DigestUpdate(self->context, text.data, text.size) == 1 &&
+               EVP_DigestUpdate(self->context, labels, strlen(labels)) == 1 &&
                EVP_DigestFinal_ex(self->context, hash, &size) == 1;
     if (!good || size != HASH_SIZE)
         abort(); /* out of memory: nothing else can fail here */
@@ -59,7 +62,48 @@ static helio_rc too_many(uint64_t count, const char *what, int most, helio_diagn
     return HELIO_TOO_BIG;
 }
 
-helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, helio_arena_t *arena,
+static helio_rc too_many_labels(helio_diagnostics_t *ret_wrong)
+{
+    (void)too_many(HELIO_LABELS_MAX + 1, "labels or more of a job", HELIO_LABELS_MAX, ret_wrong);
+    (void)helio_text_copy(HELIO_TEXT("leave some out"), ret_wrong->items[0].hint, sizeof ret_wrong->items[0].hint);
+    return HELIO_TOO_BIG;
+}
+
+static void put_label(helio_pair_t *pairs, uint32_t *count, helio_text_t name, helio_text_t value)
+{
+    uint32_t at = 0;
+    while (at < *count && !helio_text_equal(pairs[at].name, name))
+        at++;
+    pairs[at] = (helio_pair_t){name, value};
+    *count += at == *count;
+}
+
+/*  Adds the labels of the request to those of the document. INVALID: together they are too many. */
+static helio_rc add_labels(const char *labels, helio_arena_t *arena, helio_job_spec_t *spec)
+{
+    helio_pair_t pairs[2 * HELIO_LABELS_MAX + 1];
+    uint32_t count = spec->labels.count;
+    helio_text_t name, value;
+    for (uint32_t i = 0; i < count; i++)
+        pairs[i] = spec->labels.items[i];
+    for (const char *at = labels; *at; at += *at == ',') {
+        uint32_t size = (uint32_t)strcspn(at, ",");
+        if (count > 2 * HELIO_LABELS_MAX || !helio_label_split((helio_text_t){at, size}, false, &name, &value))
+            return HELIO_INVALID;
+        put_label(pairs, &count, name, value);
+        at += size;
+    }
+    if (count > HELIO_LABELS_MAX)
+        return HELIO_INVALID;
+    spec->labels.items = helio_arena_alloc(arena, count ? count : 1, sizeof pairs[0]);
+    for (uint32_t i = 0; i < count; i++)
+        spec->labels.items[i] =
+            (helio_pair_t){helio_arena_text(arena, pairs[i].name), helio_arena_text(arena, pairs[i].value)};
+    spec->labels.count = count;
+    return HELIO_OK;
+}
+
+helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, const char *labels, helio_arena_t *arena,
                                helio_ev_submit_t *ret_event, helio_diagnostics_t *ret_wrong, int *ret_document)
 {
     helio_spec_parts_t parts;
@@ -92,6 +136,8 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
             return rc;
         }
         helio_record_copy(&helio_job_spec_type, arena, &spec, &jobs[i].spec);
+        if (*labels && add_labels(labels, arena, &jobs[i].spec) != HELIO_OK)
+            return too_many_labels(ret_wrong);
         tasks += jobs[i].spec.tasks.count ? jobs[i].spec.tasks.count : 1;
 #ifndef HELIO_MUTANT_tasks_of_any_number
         if (tasks > HELIO_SUBMISSION_TASKS_MAX)
@@ -100,7 +146,7 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
         jobs[i].source = parts.items[i].text;
         jobs[i].idempotency_key = key_of(idempotency_key, i, parts.count, arena);
         if (jobs[i].idempotency_key.size)
-            jobs[i].spec_hash = hash_of(&hasher, jobs[i].source, arena);
+            jobs[i].spec_hash = hash_of(&hasher, jobs[i].source, labels, arena);
     }
     ret_event->jobs.items = jobs;
     ret_event->jobs.count = parts.count;

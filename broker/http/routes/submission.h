@@ -14,10 +14,10 @@ enum {
 };
 
 /*  Fills in ret_event->jobs; views point into body and arena. idempotency_key "" = none; several documents get "key#0",
- *  "key#1", … On failure *ret_wrong has the errors of the first wrong document, and *ret_document its index (-1: the
+ *  "key#1", … labels: "KEY=VALUE", separated by commas, "" = none; they replace labels of a document that have the same key. On failure *ret_wrong has the errors of the first wrong document, and *ret_document its index (-1: the
  *  body as a whole, or the only document). */
-HELIO_MUST_CHECK helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, helio_arena_t *arena,
-                                                helio_ev_submit_t *ret_event, helio_diagnostics_t *ret_wrong,
-                                                int *ret_document);
+HELIO_MUST_CHECK helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, const char *labels,
+                                                helio_arena_t *arena, helio_ev_submit_t *ret_event,
+                                                helio_diagnostics_t *ret_wrong, int *ret_document);
 
 #endif

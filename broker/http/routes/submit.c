@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "broker/http/routes/command.h"
 #include "broker/http/routes/depends.h"
 #include "broker/http/routes/routes.h"
 #include "broker/http/routes/submission.h"
@@ -129,7 +130,11 @@ void helio_jobs_submit(helio_request_context_t *self)
     event->user = helio_text_of(self->token->user);
     helio_diagnostics_t wrong;
     int document;
-    if (helio_submission_read(body, self->idempotency_key, arena, event, &wrong, &document) != HELIO_OK) {
+    const char *labels = helio_request_context_query(self, "label");
+    if (labels && !helio_labels_check(self, labels, false))
+        return;
+    if (helio_submission_read(body, self->idempotency_key, labels ? labels : "", arena, event, &wrong, &document) !=
+        HELIO_OK) {
         (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_rejected, 1, memory_order_relaxed);
         helio_response_diagnostics(self, &wrong, document);
         return;

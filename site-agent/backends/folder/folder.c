@@ -137,6 +137,7 @@ static helio_rc read_piece(int folder, uint64_t offset, size_t max, helio_buffer
     if (rc && rc != HELIO_NOT_FOUND)
         return rc;
     char piece[16384];
+    offset = helio_log_offset(offset, log >= 0 ? (uint64_t)status.st_size : 0);
     while (log >= 0 && max && offset <= INT64_MAX / 2) {
         ssize_t got = pread(log, piece, max < sizeof piece ? max : sizeof piece, (off_t)offset);
         if (got <= 0)
@@ -163,20 +164,22 @@ helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name, u
     /* Checked before reading: otherwise what is written in between would be missed. */
     bool over = helio_status_file_exists(folder, "done");
     uint64_t next = offset;
+    size_t before = out->size;
     rc = read_piece(folder, offset, max, out, &next, err);
     (void)close(folder);
     if (rc)
         return rc;
     *ret_next = next;
-    *ret_end = over && next - offset < max;
+    *ret_end = over && out->size - before < max;
     return HELIO_OK;
 }
 
 helio_rc helio_folders_log_of(const helio_folders_t *self, const char *name, bool over, uint64_t offset, size_t max,
                               helio_buffer_t *out, uint64_t *ret_next, bool *ret_end, helio_error_t *err)
 {
+    size_t before = out->size;
     helio_rc rc = helio_folders_log_read(self, name, offset, max, out, ret_next, ret_end, err);
-    if (!rc && over && *ret_next - offset < max)
+    if (!rc && over && out->size - before < max)
         *ret_end = true;
     return rc;
 }

@@ -203,7 +203,8 @@ helio_rc helio_kube_output_read(const helio_kube_t *self, const char *name, bool
         return helio_fail(err, errno == ENOENT ? HELIO_NOT_FOUND : HELIO_IO, "%s: %s", path, strerror(errno));
     size_t left = max;
     ssize_t size = 1;
-    *ret_next = offset;
+    struct stat status;
+    *ret_next = helio_log_offset(offset, fstat(file, &status) == 0 ? (uint64_t)status.st_size : 0);
     while (left && size > 0) {
         size = pread(file, bytes, left < sizeof bytes ? left : sizeof bytes, (off_t)*ret_next);
         if (size <= 0)

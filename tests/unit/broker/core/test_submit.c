@@ -74,6 +74,26 @@ static void submit__the_queue_gives_the_time_limit_and_the_tenant_the_home_unles
     assert_true(first->class_id != second->class_id);
 }
 
+/*  Labels are the job's own: they make no class. */
+static void submit__labels_are_rows_of_the_job(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    harness_job(h, &spec);
+    helio_pair_t labels[] = {{HELIO_TEXT("team"), HELIO_TEXT("nlp")}, {HELIO_TEXT("sweep"), HELIO_TEXT("")}};
+    spec.labels.items = labels;
+    spec.labels.count = 2;
+    harness_job(h, &spec);
+    const helio_row_job_t *first = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
+    const helio_row_job_t *second = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
+    assert_true(first->class_id == second->class_id);
+    for (size_t i = 0; i < 2; i++) {
+        const helio_row_label_t *row = harness_take(h, HELIO_BROKER_FX_ROW_LABEL);
+        assert_memory_equal(&row->job, &second->job, sizeof row->job);
+        assert_true(helio_text_equal(row->name, labels[i].name) && helio_text_equal(row->value, labels[i].value));
+    }
+}
+
 static uint64_t class_of_a_job(void)
 {
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
@@ -502,6 +522,7 @@ int main(void)
         CASE(submit__a_deadline_that_no_start_can_meet_is_refused_with_what_is_possible),
         CASE(submit__a_job_is_answered_with_the_id_of_the_row_in_the_same_batch),
         CASE(submit__the_queue_gives_the_time_limit_and_the_tenant_the_home_unless_the_job_says),
+        CASE(submit__labels_are_rows_of_the_job),
         CASE(submit__ids_of_classes_depend_on_the_federation_s_secret),
         CASE(submit__ids_of_classes_survive_a_takeover_by_a_release_that_hashes_otherwise),
         CASE(submit__equal_requirements_share_a_class),

@@ -340,6 +340,21 @@ static helio_rc ask_log(world_t *world, const char *site, int64_t now_ms)
     return helio_sessions_read_log(world->sessions, &ask, now_ms);
 }
 
+static void log__from_its_end_is_asked_of_agents_that_know_it(void **state)
+{
+    world_t *world = *state;
+    helio_log_ask_t ask = {.site = "lulea", .offset = 9, .from_end = true, .done = on_log, .arg = world};
+    open_session(world, "lulea", 7);
+    assert_int_equal(helio_sessions_read_log(world->sessions, &ask, 0), HELIO_OK);
+    const helio_msg_log_read_t *asked = sent_at(world, 0, 7, HELIO_MSG_LOG_READ);
+    assert_true(asked->from_end && asked->offset == 9);
+    helio_msg_hello_t hello = hello_of("oregon");
+    hello.protocol = 9;
+    arrive(world, "oregon", 8, HELIO_MSG_HELLO, &hello);
+    ask.site = "oregon";
+    assert_int_equal(helio_sessions_read_log(world->sessions, &ask, 0), HELIO_VERSION);
+}
+
 static void log__a_piece_goes_to_the_call_that_asked_for_it(void **state)
 {
     world_t *world = *state;
@@ -407,6 +422,7 @@ int main(void)
         CASE(collect__items_of_different_kinds_keep_their_order),
         CASE(collect__the_last_verdicts_are_marked_as_last),
         CASE(collect__effects_for_an_ended_session_are_dropped),
+        CASE(log__from_its_end_is_asked_of_agents_that_know_it),
         CASE(log__a_piece_goes_to_the_call_that_asked_for_it),
         CASE(log__a_timeout_and_a_lost_session_answer_the_read),
         CASE(log__the_number_of_pending_reads_is_bounded),

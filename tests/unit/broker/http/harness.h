@@ -95,6 +95,7 @@ typedef struct world {
     uint32_t last_param_count;
     char last_params[HELIO_READ_PARAMS_MAX][128]; /* "<null>" for null */
     uint64_t log_offset;
+    bool log_from_end; /* answered as if it began at 1000 */
     uint32_t log_epoch;
     forwarded_t forwarded;
     helio_channel_opening_t opening; /* without its texts but these */
@@ -454,14 +455,16 @@ static inline void reply_call(world_t *w, helio_call_t *call)
 static inline void reply_log(world_t *w, helio_call_t *call)
 {
     w->log_offset = call->offset;
+    w->log_from_end = call->from_end;
     w->log_epoch = call->epoch;
     uint32_t at = w->log_next < w->log_count ? w->log_next++ : w->log_count;
     if (at == w->log_count || !w->log_pieces[at]) {
         call->on_log(call, w->log_rc ? w->log_rc : HELIO_UNAVAILABLE, NULL);
         return;
     }
-    helio_log_piece_t piece = {
-        .offset = call->offset, .data = helio_text_of(w->log_pieces[at]), .end = w->log_ends[at]};
+    helio_log_piece_t piece = {.offset = call->from_end ? 1000 : call->offset,
+                               .data = helio_text_of(w->log_pieces[at]),
+                               .end = w->log_ends[at]};
     call->on_log(call, HELIO_OK, &piece);
 }
 

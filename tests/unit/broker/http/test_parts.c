@@ -315,7 +315,7 @@ static void submission__hostile_bodies_end_in_a_diagnostic(void **state)
         helio_ev_submit_t event = {0};
         helio_diagnostics_t wrong = {0};
         int document;
-        if (helio_submission_read(helio_text_of(bad[i]), "", arena, &event, &wrong, &document) == HELIO_OK)
+        if (helio_submission_read(helio_text_of(bad[i]), "", "", arena, &event, &wrong, &document) == HELIO_OK)
             fail_msg("'%s' was taken", bad[i]);
         assert_true(wrong.items[0].message[0]);
         helio_buffer_t out = {0};
@@ -335,8 +335,8 @@ static void submission__the_problem_lists_every_error(void **state)
     helio_diagnostics_t wrong;
     int document;
     (void)state;
-    assert_int_equal(helio_submission_read(HELIO_TEXT("run: a\n---\nrun: b\ntime: 90\nnodes: 0\n"), "", arena, &event,
-                                           &wrong, &document),
+    assert_int_equal(helio_submission_read(HELIO_TEXT("run: a\n---\nrun: b\ntime: 90\nnodes: 0\n"), "", "", arena,
+                                           &event, &wrong, &document),
                      HELIO_INVALID);
     assert_int_equal(document, 1);
     helio_buffer_t out = {0};
@@ -363,7 +363,7 @@ static void submission__more_jobs_than_the_bound_are_too_big(void **state)
     helio_ev_submit_t event = {0};
     helio_diagnostics_t wrong;
     int document;
-    assert_int_equal(helio_submission_read(helio_buffer_view(&body), "", arena, &event, &wrong, &document),
+    assert_int_equal(helio_submission_read(helio_buffer_view(&body), "", "", arena, &event, &wrong, &document),
                      HELIO_TOO_BIG);
     assert_int_equal(wrong.items[0].problem, HELIO_SPEC_TOO_BIG_PROBLEM);
     helio_arena_destroy(&arena);
@@ -384,7 +384,7 @@ static void submission__more_tasks_than_the_bound_are_too_big(void **state)
         helio_ev_submit_t event = {0};
         helio_diagnostics_t wrong;
         int document;
-        helio_rc rc = helio_submission_read(helio_buffer_view(&body), "", arena, &event, &wrong, &document);
+        helio_rc rc = helio_submission_read(helio_buffer_view(&body), "", "", arena, &event, &wrong, &document);
         assert_int_equal(rc, more ? HELIO_TOO_BIG : HELIO_OK);
         if (more) {
             assert_int_equal(wrong.items[0].problem, HELIO_SPEC_TOO_BIG_PROBLEM);
@@ -392,6 +392,28 @@ static void submission__more_tasks_than_the_bound_are_too_big(void **state)
         }
         helio_arena_destroy(&arena);
     }
+}
+
+static void submission__labels_of_the_request_join_those_of_the_document(void **state)
+{
+    (void)state;
+    helio_arena_t *arena = helio_arena_new();
+    helio_ev_submit_t with = {0}, without = {0};
+    helio_diagnostics_t wrong;
+    int document;
+    const helio_text_t body = HELIO_TEXT("labels: {team: nlp, phase: a}\nrun: a\n");
+    assert_int_equal(helio_submission_read(body, "key", "phase=b,sweep=3", arena, &with, &wrong, &document), HELIO_OK);
+    assert_int_equal(helio_submission_read(body, "key", "", arena, &without, &wrong, &document), HELIO_OK);
+    assert_false(helio_text_equal(with.jobs.items[0].spec_hash, without.jobs.items[0].spec_hash));
+    const helio_pair_t *labels = with.jobs.items[0].spec.labels.items;
+    assert_int_equal(with.jobs.items[0].spec.labels.count, 3);
+    assert_true(helio_text_is(labels[0].value, "nlp") && helio_text_is(labels[1].value, "b"));
+    assert_true(helio_text_is(labels[2].name, "sweep") && helio_text_is(labels[2].value, "3"));
+    assert_int_equal(helio_submission_read(body, "", "a=,b=,c=,d=,e=,f=,g=,h=,i=,j=,k=,l=,m=,n=,o=", arena, &with,
+                                           &wrong, &document),
+                     HELIO_TOO_BIG);
+    assert_non_null(strstr(wrong.items[0].message, "labels"));
+    helio_arena_destroy(&arena);
 }
 
 /*  An array of one task takes no more memory than it needs. */
@@ -405,7 +427,8 @@ static void submission__of_small_arrays_is_small(void **state)
     helio_ev_submit_t event = {0};
     helio_diagnostics_t wrong;
     int document;
-    assert_int_equal(helio_submission_read(helio_buffer_view(&body), "", arena, &event, &wrong, &document), HELIO_OK);
+    assert_int_equal(helio_submission_read(helio_buffer_view(&body), "", "", arena, &event, &wrong, &document),
+                     HELIO_OK);
     assert_in_range(helio_arena_bytes(arena), 1000 * sizeof(helio_submission_t), 4 << 20);
     helio_arena_destroy(&arena);
 }
@@ -526,6 +549,7 @@ int main(void)
         cmocka_unit_test(submission__the_problem_lists_every_error),
         cmocka_unit_test(submission__more_jobs_than_the_bound_are_too_big),
         cmocka_unit_test(submission__more_tasks_than_the_bound_are_too_big),
+        cmocka_unit_test(submission__labels_of_the_request_join_those_of_the_document),
         cmocka_unit_test(submission__of_small_arrays_is_small),
         cmocka_unit_test(body__that_arrives_too_slowly_is_cut),
         cmocka_unit_test(route__table_and_published_description_agree),

@@ -235,6 +235,28 @@ static void logs__come_from_the_site_that_has_them(void **state)
     assert_string_equal(w->last_params[1], "acme");
 }
 
+static void logs__begin_with_their_last_lines(void **state)
+{
+    (void)state;
+    script_read(w, "read_job_where", HELIO_OK, WHERE("\"lulea\"", 3, "succeeded"));
+    log_piece("f a line\nepoch 1\nepoch 2\n", false);
+    log_piece("epoch 3\n", false);
+    log_piece("", true);
+    ask(w, &r, "GET", LOGS "?tail=2", w->user.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(r.body, "epoch 1\nepoch 2\nepoch 3\n");
+    assert_string_equal(reply_header(&r, "X-Helio-Log-Offset"), "1009");
+    assert_true(w->log_offset == 1033 && !w->log_from_end);
+    script_read(w, "read_job_where", HELIO_OK, WHERE("\"lulea\"", 3, "running"));
+    w->log_rc = HELIO_VERSION;
+    ask(w, &r, "GET", LOGS "?tail=2&follow=1", w->user.text, "", NULL);
+    assert_int_equal(r.status, 409);
+    assert_contains(r.body, "\"LogTailUnknown\"");
+    assert_true(w->log_from_end);
+    ask(w, &r, "GET", LOGS "?tail=10001", w->user.text, "", NULL);
+    assert_int_equal(r.status, 400);
+}
+
 static void logs__follow_a_job_to_its_next_attempt_and_its_end(void **state)
 {
     (void)state;
@@ -357,6 +379,7 @@ int main(void)
         TEST(events__one_user_or_tenant_does_not_take_every_place),
         TEST(events__stopping_ends_streams),
         TEST(logs__come_from_the_site_that_has_them),
+        TEST(logs__begin_with_their_last_lines),
         TEST(logs__follow_a_job_to_its_next_attempt_and_its_end),
         TEST(logs__of_a_job_that_never_ran_are_not_found_and_followed_are_empty),
         TEST(logs__that_cannot_be_read_are_a_problem_not_an_empty_text),

@@ -149,6 +149,83 @@ static void cancel__takes_ids_or_filters(void **state)
     end(&outcome);
 }
 
+/* ---- labels ------------------------------------------------------------------------------------------------- */
+
+static void submit__passes_labels_on_and_sends_documents_as_they_are(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play_with(RULES({"POST /v1/jobs?label=team%3Dnlp%2Csweep%3D3 ", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}),
+                  WORDS("submit", "-", "--label", "team=nlp", "--label", "sweep=3"), "run: echo\n");
+    expect(&outcome, 0, NULL, NULL);
+    end(&outcome);
+    outcome = play_with(RULES({0}), WORDS("submit", "-", "--label", "team"), "run: echo\n");
+    expect(&outcome, 2, "", "--label: 'team' is not a label\nhelp: write KEY=VALUE");
+    end(&outcome);
+}
+
+static void show__has_the_labels(void **state)
+{
+    (void)state;
+    static const char job[] = JOB(ID_A, "running", ",\"labels\":{\"phase\":\"\",\"team\":\"nlp\"}");
+    outcome_t outcome = play(RULES({"GET /v1/jobs/" ID_A " ", 0, 200, NULL, job, WHOLE, 0}), WORDS("show", ID_A));
+    expect(&outcome, 0, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "phase=,team=nlp\n"));
+    end(&outcome);
+}
+
+/* ---- times in one zone, and rows for other programs ---------------------------------------------------------- */
+
+static outcome_t show_in(const char *tz, const char *option)
+{
+    outcome_t outcome = {
+        .broker = broker_double_new(RULES(
+            {"GET", 0, 200, NULL, JOB(ID_A, "succeeded", ",\"finished_at\":\"2026-11-22T14:20:00.000Z\""), WHOLE, 0}))};
+    char broker[160];
+    (void)snprintf(broker, sizeof broker, "HELIO_BROKER=http://127.0.0.1:%d", outcome.broker->port);
+    char *environment[] = {broker, (char *)(uintptr_t) "HELIO_TOKEN=" SECRET, (char *)(uintptr_t)tz, NULL};
+    outcome.code = run_client(WORDS("show", ID_A, option), "", environment, NO_PRESSES, &outcome.out, &outcome.err);
+    broker_double_stop(outcome.broker);
+    return outcome;
+}
+
+static void times__are_in_the_zone_of_the_reader_or_in_utc(void **state)
+{
+    (void)state;
+    outcome_t outcome = show_in("TZ=Europe/Berlin", "-owide");
+    assert_non_null(strstr(outcome.out, "2026-11-22T15:20:00+01:00\n"));
+    end(&outcome);
+    outcome = show_in("TZ=Europe/Berlin", "--utc");
+    assert_non_null(strstr(outcome.out, "2026-11-22T14:20:00Z\n"));
+    end(&outcome);
+}
+
+static void csv__has_a_row_for_each_candidate_and_day(void **state)
+{
+    (void)state;
+    static const char explained[] =
+        "{\"id\":\"" ID_A
+        "\",\"state\":\"queued\",\"candidates\":[{\"site\":\"lulea\",\"pool\":\"a\"},{\"site\":\"oregon\",\"pool\":\"b\"}]}";
+    static const char report[] =
+        "{\"days\":7,\"baselines\":[{\"day\":\"2026-11-21\",\"tenant\":\"acme\"},{\"day\":\"2026-11-22\",\"tenant\":\"acme\"}]}";
+    static const struct {
+        const char *words[5], *answer, *row;
+    } cases[] = {{{"explain", ID_A, "-ocsv"}, explained, "oregon"},
+                 {{"plan", "-", "-ocsv"}, explained, "oregon"},
+                 {{"report", "-ocsv"}, report, "2026-11-22"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome =
+            play_with(RULES({"", 0, 200, NULL, cases[i].answer, WHOLE, 0}), cases[i].words, "run: echo\n");
+        expect(&outcome, 0, NULL, NULL);
+        int lines = 0;
+        for (const char *at = outcome.out; *at; at++)
+            lines += *at == '\n';
+        assert_int_equal(lines, 3);
+        assert_non_null(strstr(outcome.out, cases[i].row));
+        end(&outcome);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +238,10 @@ int main(void)
         cmocka_unit_test(hold_and_release__choose_by_their_own_states),
         cmocka_unit_test(cancel__by_state_takes_tasks_one_by_one),
         cmocka_unit_test(cancel__takes_ids_or_filters),
+        cmocka_unit_test(submit__passes_labels_on_and_sends_documents_as_they_are),
+        cmocka_unit_test(show__has_the_labels),
+        cmocka_unit_test(times__are_in_the_zone_of_the_reader_or_in_utc),
+        cmocka_unit_test(csv__has_a_row_for_each_candidate_and_day),
     };
     (void)setenv("no_proxy", "*", 1); /* the double is on this machine, whatever proxy the environment names */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))

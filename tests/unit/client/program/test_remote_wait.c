@@ -397,6 +397,22 @@ static void logs__continues_where_it_broke_off_to_the_end(void **state)
     end(&outcome);
 }
 
+static void logs__begin_with_their_last_lines_and_go_on_behind_them(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs/x12345/logs?tail=2 ", 1, 503, NULL, "", WHOLE, 0},
+                   {"GET /v1/jobs/x12345/logs?tail=2 ", 0, 200, "X-Helio-Log-Offset: 1000\r\n", "b\nc", CUT, 0},
+                   {"GET /v1/jobs/x12345/logs?offset=1003 ", 0, 200, "X-Helio-Log-Offset: 1003\r\n", "d\n", WHOLE, 0},
+                   {"GET /v1/jobs/x12345/logs?offset=1005 ", 0, 200, NULL, "", WHOLE, 0}),
+             WORDS("logs", "x12345", "--tail", "2"));
+    expect(&outcome, 0, "b\ncd\n", NULL);
+    end(&outcome);
+    outcome = play(RULES({0}), WORDS("logs", "x12345", "--tail", "0"));
+    expect(&outcome, 2, "", "--tail: must be 1 to 10000 lines");
+    end(&outcome);
+}
+
 /* ---- events, explain, doctor, others ------------------------------------------------------------------- */
 
 static void events__continue_after_the_last_one_seen(void **state)
@@ -458,6 +474,7 @@ int main(void)
         cmocka_unit_test(run__a_log_whose_end_cannot_be_read_does_not_hide_the_code),
         cmocka_unit_test(run__ctrl_c_asks_first_and_cancels_then),
         cmocka_unit_test(run__a_rejected_submission_is_not_followed),
+        cmocka_unit_test(logs__begin_with_their_last_lines_and_go_on_behind_them),
         cmocka_unit_test(logs__continues_where_it_broke_off_to_the_end),
         cmocka_unit_test(events__continue_after_the_last_one_seen),
         cmocka_unit_test(events__without_follow_end_when_no_more_arrive),

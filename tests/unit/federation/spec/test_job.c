@@ -37,6 +37,7 @@ static const char whole_job[] = "name: finetune-70b\n"
                                 "sharing: none\n"
                                 "image: registry.example/train:1.4\n"
                                 "env: {LR: \"1e-4\", STEPS: 0x10, ON: true, RATE: 1e-4, EMPTY: \"\"}\n"
+                                "labels: {team: nlp, example.com/phase: \"\"}\n"
                                 "secrets: [HF_TOKEN]\n"
                                 "data:\n"
                                 "  - {uri: s3://acme-eu/corpus, size: 2TB, mode: rw}\n"
@@ -83,6 +84,10 @@ static void assert_whole_job(const helio_job_spec_t *job)
     assert_text(job->env.items[2].value, "true");
     assert_text(job->env.items[3].value, "1e-4");
     assert_text(job->env.items[4].value, "");
+    assert_int_equal(job->labels.count, 2);
+    assert_text(job->labels.items[0].value, "nlp");
+    assert_text(job->labels.items[1].name, "example.com/phase");
+    assert_text(job->labels.items[1].value, "");
     assert_int_equal(job->secrets.count, 1);
     assert_text(job->secrets.items[0].text, "HF_TOKEN");
     assert_int_equal(job->data.count, 1);
@@ -242,12 +247,16 @@ static const bad_case_t bad_cases[] = {
     {"site: lulea", BAD(UNKNOWN_KEY), 1, "unknown key 'site' in job",
      "is called 'sites' and belongs under 'placement'"},
     {"placement: {region: EU}", BAD(UNKNOWN_KEY), 13, "'region' in placement", "the key is called 'regions'; for"},
-    {"zzz: x", BAD(UNKNOWN_KEY), 1, "unknown key 'zzz'", "known keys: name, queue"},
+    {"zzz: x", BAD(UNKNOWN_KEY), 1, "unknown key 'zzz'", "known keys: name, labels, queue"},
     {"goal: green", BAD(UNKNOWN_KEY), 1, "unknown key 'goal'", "belongs under 'placement'"},
     {"GPU: H100", BAD(UNKNOWN_KEY), 1, "unknown key 'GPU'", "'gpu'"},
     {"placement: {flexble: 12h}", BAD(UNKNOWN_KEY), 13, "'flexble' in placement", "'flexible'"},
     {"data: [{uri: x, sise: 1GB}]", BAD(UNKNOWN_KEY), 17, "'sise' in data[0]", "'size'"},
     {"run: y", BAD(DUPLICATE_KEY), 1, "'run' is given twice", NULL},
+    {"labels: {team: a b}", BAD(BAD_VALUE), 16, "found 'a b'", NULL},
+    {"labels: {-team: a}", BAD(BAD_VALUE), 10, "labels: expected", NULL},
+    {"labels: [team]", BAD(WRONG_TYPE), 9, "found a list", NULL},
+    {"tags: {team: nlp}", BAD(UNKNOWN_KEY), 1, "unknown key 'tags'", "'labels'"},
     {"env: {A: 1, B: 2, A: 3}", BAD(DUPLICATE_KEY), 19, "'A' is given twice", NULL},
     {"name: ''", BAD(WRONG_TYPE), 7, "name: expected a name", NULL},
     {"name: a b", BAD(BAD_VALUE), 7, "found 'a b'", NULL},

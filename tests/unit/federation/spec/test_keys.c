@@ -168,7 +168,7 @@ static void misspell(probe_t *self)
 
 static void a_key_that_is_misspelled__is_unknown_and_the_nearest_one_is_suggested(void **state)
 {
-    assert_int_equal(each_key(*state, misspell), 51 + 31 + 5);
+    assert_int_equal(each_key(*state, misspell), 52 + 31 + 5);
 }
 
 static void write_twice(probe_t *self)

@@ -208,6 +208,12 @@ static void folder__of_a_root_agent_has_a_users_report(void **state)
     put_of(folder, "report", "{\"units\": 7}\n", 65534);
     assert_int_equal(helio_folders_log_read(bed.folders, bed.name, 0, 100, &out, &next, &end, NULL), HELIO_OK);
     assert_int_equal(out.size, 5);
+    assert_int_equal(
+        helio_folders_log_read(bed.folders, bed.name, HELIO_LOG_FROM_END | 3, 100, &out, &next, &end, NULL), HELIO_OK);
+    assert_true(out.size == 8 && memcmp(out.data + 5, "rds", 3) == 0 && next == 5); /* it began at 2 */
+    assert_int_equal(helio_folders_log_read(bed.folders, bed.name, HELIO_LOG_FROM_END | 99, 4, &out, &next, &end, NULL),
+                     HELIO_OK);
+    assert_true(out.size == 12 && memcmp(out.data + 8, "word", 4) == 0 && next == 4 && !end);
     const helio_done_t ended = {.started_wall_ms = 1, .run_ms = 1000};
     assert_int_equal(helio_folder_progress(folder, &ended).units, 7);
     (void)close(folder);
