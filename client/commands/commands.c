@@ -21,8 +21,8 @@ static const helio_command_t commands[] = {
      "runs, a shell opens in it, or the command after `--` runs there. The job is cancelled when that has ended, at the latest after "
      "--time (8h), and its cost is printed.",
      "helio run train.yaml",
-     O(IDEMPOTENCY_KEY) | O(LABEL) | O(TIMEOUT) | O(KEEP_WAITING) | O(INTERACTIVE) | O(GPU) | O(QUEUE) | O(TIME) | O(GOAL) |
-         O(NAME),
+     O(IDEMPOTENCY_KEY) | O(LABEL) | O(TIMEOUT) | O(KEEP_WAITING) | O(INTERACTIVE) | O(GPU) | O(QUEUE) | O(TIME) |
+         O(GOAL) | O(NAME),
      0, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_run, NULL},
     {"submit", "FILE…|-", "Submit jobs and print their ids",
      "A file holds one job, a YAML stream (---), JSON objects one after another, or {\"jobs\": […]}; `-` reads "
