@@ -446,9 +446,7 @@ static void take_out(char *dump, const char *name)
 
 static bool is_of_a_channel(uint32_t message)
 {
-    return message == HELIO_MSG_CHANNEL_OPEN || message == HELIO_MSG_CHANNEL_INPUT ||
-           message == HELIO_MSG_CHANNEL_CLOSE || message == HELIO_MSG_CHANNEL_OUTPUT ||
-           message == HELIO_MSG_CHANNEL_END;
+    return strncmp(helio_message_name(message), "CHANNEL_", 8) == 0;
 }
 
 /*  version-N holds what a build of that version wrote of its messages, and what it said was in them. */
