@@ -186,6 +186,8 @@ class Test:
                   for name, tenant in (("bob", "demo"), ("eve", "other"))}
         eve = dict(self.f.env, HELIO_TOKEN=tokens["eve"])
         self.expect(self.exec("true", env=eve), 3, b"", what="a user of another tenant")
+        bob = dict(self.f.env, HELIO_TOKEN=tokens["bob"])
+        self.expect(self.exec("true", env=bob), 4, b"", "only tester and operators can enter it", what="another user of the tenant")
         status, opened = self.ask("POST", f"/v1/jobs/{self.job}/channels", self.f.env["HELIO_TOKEN"], {"command": ["cat"]})
         check(status == 201, f"opening by HTTP: {status} {opened}")
         channel = "/v1/channels/" + json.loads(opened)["channel"]

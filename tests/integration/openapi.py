@@ -85,7 +85,7 @@ def console_and_health(c):
 
 
 def submissions(c):
-    doc = {"name": "judged", "run": "echo one; echo two", "gpu": "H100:1"}
+    doc = {"name": "judged", "run": "echo one; echo two", "gpu": "H100:1", "labels": {"team": "vision"}}
     first = c.must("POST", "/v1/jobs", doc, 201, Idempotency_Key="judged-1")["id"]
     again = c.must("POST", "/v1/jobs", doc, 201, Idempotency_Key="judged-1")
     check(again["id"] == first and again["existed"], f"the key gave another job: {again}")
@@ -128,11 +128,14 @@ def jobs(c, federation, first):
     c.must("GET", f"/v1/jobs/{waits}/plan?carbon=x&wait=1", status=400)
     c.must("GET", f"/v1/jobs/{waits}/plan?drain=nowhere", status=404)
     for rest, status in (("?limit=3", 200), ("?state=running,queued", 200), ("?queue=standard&name=runs", 200), ("?tenant=demo", 200),
-                         ("?state=none", 400), ("?limit=0", 400), ("?cursor=none", 400), ("?tenant=none", (200, 404))):
+                         ("?state=none", 400), ("?limit=0", 400), ("?user=tester&site=north&arrays=whole", 200),
+                         ("?label=team%3Dvision&since=2026-01-01T00:00:00Z", 200), ("?sort=cost", 200), ("?label=-", 400), ("?since=x", 400), ("?cursor=none", 400), ("?tenant=none", (200, 404))):
         page = c.must("GET", "/v1/jobs" + rest, status=status)
         if rest == "?limit=3":
             c.must("GET", f"/v1/jobs?limit=3&cursor={page['next']}")
     logs(c, first, run, array, waits)
+    channels(c, run, waits, array)
+    c.must("GET", "/v1/order")
     c.must("POST", f"/v1/jobs/{held}/release")
     c.must("POST", f"/v1/jobs/{held}/release", status=409)
     c.must("POST", f"/v1/jobs/{run}/signal", {"signal": "HUP", "to": "script"})
@@ -149,6 +152,28 @@ def jobs(c, federation, first):
     c.must("GET", f"/v1/jobs/{run}/explain")
 
 
+def channels(c, run, waits, array):
+    """A command that answers what it is told, a port at which nobody listens, and what cannot be entered."""
+    opened = c.must("POST", f"/v1/jobs/{run}/channels", {"command": ["cat"]}, 201)
+    channel = "/v1/channels/" + opened["channel"]
+    c.must("POST", channel + "/input?offset=0", b"hello", kind="application/octet-stream")
+    c.must("POST", channel + "/input?offset=0", b"hello", kind="application/octet-stream")
+    c.must("POST", channel + "/input?offset=99", b"hello", 409, kind="application/octet-stream")
+    said = b""
+    while b"hello" not in said:
+        said = c.must("GET", channel + "/output?offset=0&wait=5")
+    c.must("GET", channel + "/output?offset=99", status=409)
+    c.must("POST", channel + "/input?offset=5&end=1", b"", kind="application/octet-stream")
+    terminal = c.must("POST", f"/v1/jobs/{run}/channels", {"terminal": True, "rows": 24, "columns": 80, "term": "xterm"}, 201)
+    c.must("PUT", f"/v1/channels/{terminal['channel']}/size", {"rows": 40, "columns": 100})
+    c.must("DELETE", f"/v1/channels/{terminal['channel']}")
+    c.must("POST", f"/v1/jobs/{run}/channels", {"port": 9}, 201)
+    c.must("POST", f"/v1/jobs/{run}/channels", {"port": 9, "command": ["id"]}, 400)
+    c.must("POST", f"/v1/jobs/{waits}/channels", {"command": ["id"]}, 409)
+    c.must("POST", f"/v1/jobs/{array}/channels", {"command": ["id"]}, 409)
+    c.must("POST", f"/v1/jobs/{NEVER}/channels", {"command": ["id"]}, 404)
+
+
 def logs(c, first, run, array, waits):
     check(c.must("GET", f"/v1/jobs/{first}/logs?follow=1") == b"one\ntwo\n", "the log of a job")
     c.must("GET", f"/v1/jobs/{first}/logs?offset=4&epoch=1")
@@ -158,6 +183,7 @@ def logs(c, first, run, array, waits):
     c.must("GET", f"/v1/jobs/{waits}/logs", status=404)
     c.must("GET", f"/v1/jobs/{first}/logs?epoch=77", status=404)
     c.must("GET", f"/v1/jobs/{first}/logs?offset=x", status=400)
+    check(c.must("GET", f"/v1/jobs/{first}/logs?tail=1") == b"two\n", "the end of a log")
 
 
 def stream(c, run):
@@ -265,7 +291,8 @@ def described():
 
 def refusals(c, user):
     """What every operation refuses, whatever it does. The judge says whether the answer may be so."""
-    values = {"{id}": NEVER, "{site}": "nowhere", "{tenant}": "nobody", "{name}": "none", "{file}": "none.js", "{queue}": "none"}
+    values = {"{id}": NEVER, "{site}": "nowhere", "{tenant}": "nobody", "{name}": "none", "{file}": "none.js", "{queue}": "none",
+              "{channel}": "0" * 32}
     for method, path in described():
         target = re.sub(r"\{\w+\}", lambda found: values[found[0]], path)
         stream = {"upto": b"\n"} if path in STREAMS else {}

@@ -194,8 +194,8 @@ const helio_fx_reply_t *harness_signal(harness_t *self, const char *tenant, heli
 const helio_fx_reply_t *harness_channel(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
                                         helio_ev_channel_t event)
 {
-    event.command =
-        (helio_ev_command_t){++self->calls, helio_text_of(tenant), HELIO_TEXT("user:acme/ada"), role, key, false};
+    helio_text_t actor = event.command.actor.size ? event.command.actor : HELIO_TEXT("user:acme/ada");
+    event.command = (helio_ev_command_t){++self->calls, helio_text_of(tenant), actor, role, key, false};
     harness_step(self, HELIO_BROKER_EV_CHANNEL, &event);
     return harness_reply_of(self, event.command.call);
 }

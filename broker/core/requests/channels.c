@@ -76,6 +76,17 @@ static bool is_of_caller(const helio_ev_command_t *command, const submission_t *
     return command->role >= HELIO_ROLE_OPERATOR || helio_text_equal(command->tenant, submission->row.tenant);
 }
 
+/*  A command in a job can do whatever its user can, at a site that gives each user an account: the tenant is not enough. */
+static bool may_enter(helio_broker_core_t *self, const helio_ev_command_t *command, const job_t *job)
+{
+#ifdef HELIO_MUTANT_channels_to_jobs_of_others
+    return true;
+#endif
+    const submission_row_t *row = &job->submission->row;
+    const char *owner = core_printf(self, "user:%.*s/%.*s", HELIO_TEXT_ARGS(row->tenant), HELIO_TEXT_ARGS(row->user));
+    return command->role >= HELIO_ROLE_OPERATOR || helio_text_is(command->actor, owner);
+}
+
 /*  The job that the request may enter. NULL: it was refused. What belongs to another tenant does not exist for the caller. */
 static job_t *job_of(helio_broker_core_t *self, const helio_ev_channel_t *event)
 {
@@ -96,6 +107,12 @@ static job_t *job_of(helio_broker_core_t *self, const helio_ev_channel_t *event)
     if (!job) { /* the shell knows how jobs ended that are forgotten here */
         refuse(self, event, HELIO_NOT_FOUND,
                CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_RUNNING, helio_value_string(key_text(self, command->key))));
+        return NULL;
+    }
+    if (!may_enter(self, command, job)) {
+        refuse(self, event, HELIO_FORBIDDEN,
+               CORE_DETAIL(self, HELIO_DETAIL_CHANNEL_OF_OTHERS, helio_value_string(key_text(self, job->key)),
+                           helio_value_text(job->submission->row.user)));
         return NULL;
     }
     if (job->state == HELIO_JOB_RUNNING)

@@ -73,6 +73,16 @@ static void channel__ends_with_what_went_through_it(void **state)
     assert_true(figures.channels == 0 && figures.channel_bytes_in_total == 5 && figures.channel_bytes_out_total == 70);
 }
 
+static void channel__to_a_job_of_another_user_is_for_operators(void **state)
+{
+    (void)state;
+    helio_job_key_t key = running(COMMANDS, SINCE);
+    const helio_ev_channel_t event = {
+        .command = {.actor = HELIO_TEXT("user:acme/eve")}, .channel = 1, .word = HELIO_TEXT("id")};
+    assert_refused(harness_channel(h, "acme", HELIO_ROLE_USER, key, event), HELIO_FORBIDDEN, "\"ChannelOfOthers\"");
+    assert_int_equal(harness_channel(h, "acme", HELIO_ROLE_OPERATOR, key, event)->rc, HELIO_OK);
+}
+
 static void channel__to_a_job_of_another_tenant_is_refused_as_if_there_were_none(void **state)
 {
     (void)state;
@@ -137,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(channel__is_opened_with_an_audit_of_its_first_word),
         CASE(channel__ends_with_what_went_through_it),
+        CASE(channel__to_a_job_of_another_user_is_for_operators),
         CASE(channel__to_a_job_of_another_tenant_is_refused_as_if_there_were_none),
         CASE(channel__needs_a_job_that_runs),
         CASE(channel__needs_a_site_that_allows_it),
