@@ -19,6 +19,28 @@ enum {
 };
 #define LIMIT "8h" /* of a job without --time: as long as a channel lasts by default */
 
+/* ---- who enters it ----------------------------------------------------------------------------------------- */
+
+enum { ENTRY_WORDS = 4 };
+/*  Tells the holder who works in the job; then the command, or the login shell. An account that nobody can log in to has no
+ *  shell; as in other channels it is bash. */
+static const char *const entry[ENTRY_WORDS] = {
+    "sh", "-c",
+    "echo $$ >" HELIO_HOLDER_MARK "; [ $# -eq 0 ] || exec \"$@\"; "
+    "SHELL=$(getent passwd \"$(id -un)\" | cut -d: -f7); case ${SHELL##*/} in nologin|false) SHELL=;; esac; "
+    "[ -x \"$SHELL\" ] || SHELL=/bin/bash; export SHELL; exec \"$SHELL\" -l",
+    "helio"};
+
+static const char *const *entry_of(helio_client_t *client, const helio_interactive_t *what)
+{
+    const char **words = helio_arena_alloc(client->arena, ENTRY_WORDS + what->command_count, sizeof *words);
+    for (uint32_t i = 0; i < ENTRY_WORDS; i++)
+        words[i] = entry[i];
+    for (uint32_t i = 0; i < what->command_count; i++)
+        words[ENTRY_WORDS + i] = what->command[i];
+    return words;
+}
+
 /* ---- the job ----------------------------------------------------------------------------------------------- */
 
 static bool is_running(const helio_followed_t *job)
@@ -78,8 +100,8 @@ static int work(helio_client_t *client, const helio_interactive_t *what, const c
     HELIO_AUTO(helio_follow_destroy)
     helio_follow_t *follow = helio_follow_new(client, true, helio_watcher_on_change, &watcher);
     const helio_session_ask_t ask = {.job = id,
-                                     .command = what->command,
-                                     .command_count = what->command_count,
+                                     .command = entry_of(client, what),
+                                     .command_count = ENTRY_WORDS + what->command_count,
                                      .terminal = what->terminal,
                                      .input = true};
     helio_follow_add(follow, id);

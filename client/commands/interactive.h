@@ -6,8 +6,12 @@
 #include "client/invocation/client.h"
 #include "client/sbatch/sbatch.h"
 
-/*  What such a job runs, until it is cancelled. */
-#define HELIO_HOLDER_SCRIPT "exec sleep infinity"
+/*  What such a job runs, until it is cancelled. Its client can vanish first: then nobody enters within ten minutes, or who
+ *  entered is ended, and it ends a minute later by itself. */
+#define HELIO_HOLDER_MARK "\"$HELIO_OUTPUT_DIR/.entered\""
+#define HELIO_HOLDER_SCRIPT                                                                       \
+    "n=0; until [ -s " HELIO_HOLDER_MARK " ] || [ $n -ge 600 ]; do sleep 1; n=$((n + 1)); done; " \
+    "while kill -0 \"$(cat " HELIO_HOLDER_MARK ")\"; do sleep 5; done 2>/dev/null; sleep 60"
 
 typedef struct helio_interactive {
     helio_text_t document;      /* the job file */

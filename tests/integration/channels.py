@@ -259,6 +259,9 @@ class Test:
         self.expect(done, 3, b"hi\n", "it is cancelled when you leave")
         job = re.search(r"submitted (\S+);", done.stderr.decode())[1]
         check(self.f.look_up(job) == "cancelled" and "cost $" in done.stderr.decode(), f"its end: {done.stderr.decode()}")
+        done = self.helio("run", "--interactive", stdin=b"echo in $0; test -s $HELIO_OUTPUT_DIR/.entered; exit $(($? + 4))\n")
+        self.expect(done, 4, None, "submitted", what="a shell in a job that holds nothing")
+        check(done.stdout.startswith(b"in "), f"the shell says {done.stdout}")
         done = self.helio("srun", "--gres=gpu:1", "-t", "5", "sh", "-c", "exit 9")
         self.expect(done, 9)
 
