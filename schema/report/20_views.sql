@@ -217,7 +217,10 @@ select p.at as time, p.id as job_id, p.epoch, c.site, c.pool, c.start_at,
     c.egress_micro_usd / 1000000.0::float8 as egress_usd,
     c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds, c.details,
     c.move_micro_usd / 1000000.0::float8 as disruption_term_usd
-from helio.placements_by_text p join helio.candidates c using (decision_id) left join helio.visible_jobs o using (job_id)
+from helio.placements_by_text p
+-- by the index in any case: else the rows of a day read all candidates of all years
+cross join lateral (select * from helio.candidates k where k.decision_id = p.decision_id offset 0) c
+left join helio.visible_jobs o using (job_id)
 where (select s.every_tenant from helio.row_visibility s) or o.job_id is not null;
 comment on view helio_report.placement_candidates is 'Candidates of each placement, with their scores. Rows of tenants: a tenant''s reader sees only its own.';
 
