@@ -57,3 +57,28 @@ helio_text_t helio_utf8_cut(helio_text_t text, uint32_t size_max)
         size_max--;
     return (helio_text_t){text.data, size_max};
 }
+
+/*  C0, DEL, and C1, which terminals obey, too. */
+static bool is_control(const unsigned char *at)
+{
+    return at[0] < 0x20 || at[0] == 0x7f || (at[0] == 0xc2 && at[1] < 0xa0);
+}
+
+void helio_utf8_show(helio_text_t bytes, char *ret_text, size_t capacity)
+{
+    size_t size = 0;
+    for (uint32_t at = 0; at < bytes.size;) {
+        const char *from = bytes.data + at;
+        size_t character = helio_utf8_sequence(from, bytes.size - at);
+        at += character ? (uint32_t)character : 1;
+        if (!character || is_control((const unsigned char *)from)) {
+            from = "?";
+            character = 1;
+        }
+        if (size + character >= capacity)
+            break;
+        memcpy(ret_text + size, from, character);
+        size += character;
+    }
+    ret_text[size] = '\0';
+}

@@ -17,4 +17,8 @@ bool helio_utf8_is_text(helio_text_t text);
 /*  The beginning of a UTF-8 text, at most size_max bytes, without an incomplete character. */
 helio_text_t helio_utf8_cut(helio_text_t text, uint32_t size_max);
 
+/*  Copies bytes of unknown origin as UTF-8 for people: whole characters, as many as fit, with '?' for each byte that is not
+ *  UTF-8 and for each control character. capacity > 0; the result ends with a NUL. */
+void helio_utf8_show(helio_text_t bytes, char *ret_text, size_t capacity);
+
 #endif

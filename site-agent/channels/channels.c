@@ -12,6 +12,7 @@
 
 #include "federation/base/clock.h"
 #include "federation/base/file.h"
+#include "federation/base/utf8.h"
 #include "site-agent/channels/internal.h"
 #include "site-agent/shim/inside.h"
 
@@ -100,7 +101,7 @@ static void say_end(const helio_channels_t *self, const channel_t *channel)
         self->options.on_end(self->options.arg, &message);
 }
 
-/*  The last line that it has written says why it did not come to its place. */
+/*  The last line that it has written says why it did not come to its place. The user can have written it. */
 static void explain(channel_t *channel)
 {
     helio_text_t text = helio_buffer_view(&channel->report);
@@ -112,7 +113,7 @@ static void explain(channel_t *channel)
             break;
         }
     channel->rc = channel->exit_code == HELIO_INSIDE_NO_PORT ? HELIO_NOT_FOUND : HELIO_UNAVAILABLE;
-    (void)helio_text_copy(text, channel->text, sizeof channel->text);
+    helio_utf8_show(text, channel->text, sizeof channel->text);
     if (!text.size)
         (void)snprintf(channel->text, sizeof channel->text, "the site could not start it in the job (exit code %d)",
                        channel->exit_code);
@@ -203,7 +204,7 @@ void helio_channels_open(helio_channels_t *self, const helio_msg_channel_open_t 
     helio_arena_destroy(&arena);
     if (rc) {
         channel->rc = rc;
-        (void)snprintf(channel->text, sizeof channel->text, "%s", err.text);
+        helio_utf8_show(helio_text_of(err.text), channel->text, sizeof channel->text);
         say_end(self, channel);
         note(self, channel, false, now_ms);
         free_channel(self, channel);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/base/utf8.h"
 #include "federation/reason/codes.h"
 
 static const struct {
@@ -147,12 +148,14 @@ void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt)
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_ATTEMPT, &row);
 }
 
+/*  The journal takes only whole characters, and the agent ends when a row does not come into it. */
 void helio_attempt_explain_stop(helio_attempt_t *attempt, uint32_t cause, helio_text_t explanation)
 {
     attempt->stop_cause = cause;
-    (void)helio_text_copy(explanation, attempt->stop_explanation, sizeof attempt->stop_explanation);
-    (void)helio_cause_text(cause, helio_text_of(attempt->stop_explanation), attempt->stop_reason,
-                           sizeof attempt->stop_reason);
+    helio_utf8_show(explanation, attempt->stop_explanation, sizeof attempt->stop_explanation);
+    char whole[2 * sizeof attempt->stop_reason];
+    helio_text_t reason = helio_cause_text(cause, helio_text_of(attempt->stop_explanation), whole, sizeof whole);
+    helio_utf8_show(reason, attempt->stop_reason, sizeof attempt->stop_reason);
 }
 
 /*  A row of an agent before version 4 has only the text: the agent's own cause, or what the broker gave. */

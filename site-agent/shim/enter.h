@@ -23,7 +23,7 @@ typedef struct helio_enter_call {
  *  not be executed. */
 int helio_enter_command(const helio_enter_call_t *call);
 
-/*  A connection to a TCP port on which a process of the attempt listens, and to no other: standard input goes there, its
+/*  A connection to a TCP port on which a process of the attempt listens, and nobody else at the same address: standard input goes there, its
  *  bytes to standard output, until the other side ends it. The end of the input is passed on. Says HELIO_INSIDE_CONNECTED on
  *  standard error. Returns 0, HELIO_INSIDE_NO_PORT or HELIO_INSIDE_REFUSED. */
 int helio_enter_port(const char *folder, uint32_t node, uint16_t port);

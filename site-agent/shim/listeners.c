@@ -33,17 +33,18 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 /*  A socket that is bound to no address takes connections to this machine's own. */
 static void set_target(helio_listener_t *listener, bool v6, const uint8_t bytes[16], uint16_t port)
 {
+    listener->any = is_zero(bytes, v6 ? 16 : 4);
     struct sockaddr_in in4 = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
     if (v6) {
         memcpy(&in6.sin6_addr, bytes, 16);
-        if (is_zero(bytes, 16))
+        if (listener->any)
             in6.sin6_addr = in6addr_loopback;
         memcpy(&listener->to, &in6, sizeof in6);
         listener->to_size = sizeof in6;
     } else {
         memcpy(&in4.sin_addr, bytes, 4);
-        if (is_zero(bytes, 4))
+        if (listener->any)
             in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         memcpy(&listener->to, &in4, sizeof in4);
         listener->to_size = sizeof in4;
@@ -97,6 +98,27 @@ size_t helio_listeners_find(uint16_t port, helio_listener_t ret_list[HELIO_LISTE
     find_in("/proc/net/tcp", false, port, ret_list, &count);
     find_in("/proc/net/tcp6", true, port, ret_list, &count);
     return count;
+}
+
+/*  As an IPv6 address, in which IPv4 has its place, too. */
+static struct in6_addr target_of(const helio_listener_t *listener)
+{
+    struct sockaddr_in in4;
+    struct sockaddr_in6 in6;
+    if (listener->to.ss_family == AF_INET6) {
+        memcpy(&in6, &listener->to, sizeof in6);
+        return in6.sin6_addr;
+    }
+    struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    memcpy(&in4, &listener->to, sizeof in4);
+    memcpy(mapped.s6_addr + 12, &in4.sin_addr, 4);
+    return mapped;
+}
+
+bool helio_listener_is_shared_with(const helio_listener_t *self, const helio_listener_t *other)
+{
+    struct in6_addr own = target_of(self), others = target_of(other);
+    return memcmp(&own, &others, sizeof own) == 0 && (self->any || !other->any);
 }
 
 static bool holds(pid_t pid, const char *socket)

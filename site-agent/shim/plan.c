@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "federation/base/number.h"
+#include "federation/base/utf8.h"
 
 static const char *const launcher_words[HELIO_LAUNCHER_COUNT] = {"local", "slurm", "batch"};
 
@@ -125,6 +126,13 @@ static void take_numbers(helio_plan_t *plan, const number_t numbers[NUMBERS])
     plan->setuid_programs = numbers[SETUID].value != 0;
 }
 
+static helio_rc refuse_key(helio_text_t key, helio_error_t *err)
+{
+    char shown[65];
+    helio_utf8_show(key, shown, sizeof shown);
+    return helio_fail(err, HELIO_INVALID, "plan: unexpected '%s'", shown);
+}
+
 helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error_t *err)
 {
     helio_plan_t plan = {0};
@@ -157,7 +165,7 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
             known = true;
         }
         if (!known)
-            return helio_fail(err, HELIO_INVALID, "plan: unexpected '%.*s'", HELIO_TEXT_ARGS(key));
+            return refuse_key(key, err);
     }
     take_numbers(&plan, numbers);
     bool peopled = plan.launcher == HELIO_LAUNCHER_LOCAL ? plan.rank_count > 0 : plan.nodes && !plan.rank_count;

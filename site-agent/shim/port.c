@@ -30,14 +30,30 @@ static bool is_of_attempt(const helio_inside_t *inside, const helio_listener_t *
     return helio_listener_is_of(listener, pids, count);
 }
 
-/*  The socket that was seen still listens: so no other can have taken its place before the connection. */
+/*  Somebody else listens there too, or may do so beyond the end of the list: the connection could come to them. */
+static bool is_shared(const helio_inside_t *inside, const helio_listener_t *listener, const helio_listener_t *list,
+                      size_t count)
+{
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
+    size_t pid_count = 0;
+    const pid_t *pids = helio_inside_processes(inside, arena, &pid_count);
+    bool shared = count == HELIO_LISTENERS_MAX;
+    for (size_t i = 0; i < count && !shared; i++)
+        shared = helio_listener_is_shared_with(listener, &list[i]) && !helio_listener_is_of(&list[i], pids, pid_count);
+#ifdef HELIO_MUTANT_port_shared_with_anybody
+    return false;
+#endif
+    return shared;
+}
+
+/*  The socket that was seen still listens, and alone: so no other can have taken its place before the connection. */
 static bool still_listens(const helio_inside_t *inside, const helio_listener_t *listener, uint16_t port)
 {
     helio_listener_t now[HELIO_LISTENERS_MAX];
     size_t count = helio_listeners_find(port, now);
     for (size_t i = 0; i < count; i++)
         if (now[i].inode == listener->inode)
-            return is_of_attempt(inside, listener);
+            return is_of_attempt(inside, listener) && !is_shared(inside, listener, now, count);
     return false;
 }
 
@@ -51,14 +67,20 @@ static int connect_to(const helio_inside_t *inside, const helio_listener_t *list
     return socket_fd;
 }
 
-static int find_and_connect(const helio_inside_t *inside, uint16_t port)
+/*  *ret_shared: the attempt listens there, but not alone. */
+static int find_and_connect(const helio_inside_t *inside, uint16_t port, bool *ret_shared)
 {
     helio_listener_t list[HELIO_LISTENERS_MAX];
     size_t count = helio_listeners_find(port, list);
     int socket_fd = -1;
-    for (size_t i = 0; i < count && socket_fd < 0; i++)
-        if (is_of_attempt(inside, &list[i]))
+    for (size_t i = 0; i < count && socket_fd < 0; i++) {
+        if (!is_of_attempt(inside, &list[i]))
+            continue;
+        if (is_shared(inside, &list[i], list, count))
+            *ret_shared = true;
+        else
             socket_fd = connect_to(inside, &list[i], port);
+    }
     return socket_fd;
 }
 
@@ -167,9 +189,13 @@ int helio_enter_port(const char *folder, uint32_t node, uint16_t port)
     }
     int code = HELIO_INSIDE_REFUSED;
     const char *step = become(&inside);
-    int socket_fd = step ? -1 : find_and_connect(&inside, port);
+    bool shared = false;
+    int socket_fd = step ? -1 : find_and_connect(&inside, port, &shared);
     if (step) {
         (void)dprintf(2, "%s: %s\n", step, strerror(errno));
+    } else if (socket_fd < 0 && shared) {
+        (void)dprintf(2, "the job shares port %u with a process that is not of the job\n", port);
+        code = HELIO_INSIDE_NO_PORT;
     } else if (socket_fd < 0) {
         (void)dprintf(2, "no process of the job listens on port %u\n", port);
         code = HELIO_INSIDE_NO_PORT;

@@ -252,11 +252,20 @@ helio_rc helio_uplink_channel_output(helio_uplink_t *self, const helio_msg_chann
                            : HELIO_UNAVAILABLE;
 }
 
+/*  A text that cannot be sent costs itself, not the session with all of the site's jobs: users influence such texts. */
 void helio_uplink_channel_end(helio_uplink_t *self, const helio_msg_channel_end_t *message)
 {
     helio_error_t err = {0};
     helio_uplink_flush(self);
-    if (self->connected && helio_framer_message(self->framer, HELIO_MSG_CHANNEL_END, message, &err) != HELIO_OK)
+    if (!self->connected)
+        return;
+    helio_rc rc = helio_framer_message(self->framer, HELIO_MSG_CHANNEL_END, message, &err);
+    if (rc == HELIO_INVALID || rc == HELIO_TOO_BIG) {
+        helio_msg_channel_end_t plain = *message;
+        plain.text = HELIO_TEXT("the channel has ended, and the site cannot say why");
+        rc = helio_framer_message(self->framer, HELIO_MSG_CHANNEL_END, &plain, &err);
+    }
+    if (rc != HELIO_OK)
         give_up(self, err.text);
 }
 

@@ -95,6 +95,30 @@ static void cut__keeps_whole_characters(void **state)
         assert_int_equal(helio_utf8_cut(text, max).size, sizes[max]);
 }
 
+static void show__gives_characters_that_people_can_read(void **state)
+{
+    (void)state;
+    const struct {
+        helio_text_t bytes;
+        const char *shown;
+    } rows[] = {{{NULL, 0}, ""},
+                {HELIO_TEXT("gr\xc3\xbc\xc3\x9f"), ("gr\xc3\xbc\xc3\x9f")},
+                {HELIO_TEXT("\xff\xfe"), "??"},
+                {HELIO_TEXT("a\0b\tc\x7f"), "a?b?c?"},
+                {HELIO_TEXT("\xc2\x9b\xc2\xa0"), "?\xc2\xa0"}, /* CSI in one character; a blank that is none */
+                {HELIO_TEXT("\xf0\x9f\x98"), "???"},           /* cut */
+                {HELIO_TEXT("123456\xc3\xbc"), "123456"},      /* does not fit */
+                {HELIO_TEXT("12345\xc3\xbc"), ("12345\xc3\xbc")},
+                {HELIO_TEXT("123456789"), "1234567"}};
+    char text[8];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_utf8_show(rows[i].bytes, text, sizeof text);
+        assert_string_equal(text, rows[i].shown);
+    }
+    helio_utf8_show(HELIO_TEXT("x"), text, 1);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +126,7 @@ int main(void)
         cmocka_unit_test(sequence__no_other_bytes_are_characters),
         cmocka_unit_test(prefix__ends_at_the_first_byte_that_is_not_utf8),
         cmocka_unit_test(cut__keeps_whole_characters),
+        cmocka_unit_test(show__gives_characters_that_people_can_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
  *  to ports. */
 #include "tests/unit/site-agent/channels/channels_testing.h"
 
+#include "federation/base/utf8.h"
+
 /* ---- commands that a scheduler starts ------------------------------------------------------------------ */
 
 static void announced__commands_are_open_once_they_are_in_their_place(void **state)
@@ -36,7 +38,10 @@ static void announced__commands_that_never_arrive_say_why(void **state)
         const char *script, *says;
     } rows[] = {{false, "echo one >&2; echo srun: no such job >&2; exit 1", "srun: no such job"},
                 {true, "echo one >&2; echo srun: no such job >&2; exit 1", "srun: no such job"},
-                {false, "exit 9", "the site could not start it in the job (exit code 9)"}};
+                {false, "exit 9", "the site could not start it in the job (exit code 9)"},
+                {false, "printf '\\377\\376\\303\\244\\n' >&2; exit 9", "??\303\244"},
+                {true, "printf 'a\\033[2Jb\\302\\233c\\177' >&2; exit 9", "a?[2Jb?c?"},
+                {false, "printf '\\303' >&2; exit 9", "?"}};
     hall_t *hall = hall_open();
     hall->announced = true;
     for (uint64_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -46,6 +51,24 @@ static void announced__commands_that_never_arrive_say_why(void **state)
         assert_int_equal(hall->seats[i].rc, HELIO_UNAVAILABLE);
         assert_string_equal(hall->seats[i].text, rows[i].says);
     }
+    hall_close(&hall);
+}
+
+/*  Neither the message's bound nor a report that is too long cuts a character. */
+static void announced__long_reasons_are_cut_between_characters(void **state)
+{
+    (void)state;
+    hall_t *hall = hall_open();
+    hall->announced = true;
+    hall_shell(hall, 1, (want_t){0}, "for i in $(seq 400); do printf '\\303\\244' >&2; done; exit 9");
+    hall_shell(hall, 2, (want_t){0}, "for i in $(seq 6000); do printf '\\303\\244' >&2; done; exit 9");
+    for (int i = 0; i < 2; i++) {
+        HALL_WAIT(hall, hall->seats[i].ended);
+        assert_int_equal(hall->seats[i].rc, HELIO_UNAVAILABLE);
+        assert_true(strlen(hall->seats[i].text) > 500);
+        assert_true(helio_utf8_is_text(helio_text_of(hall->seats[i].text)));
+    }
+    assert_int_equal(strlen(hall->seats[0].text), 510);
     hall_close(&hall);
 }
 
@@ -81,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(announced__commands_are_open_once_they_are_in_their_place),
         cmocka_unit_test(announced__commands_that_never_arrive_say_why),
+        cmocka_unit_test(announced__long_reasons_are_cut_between_characters),
         cmocka_unit_test(ports__are_open_once_they_are_connected_and_say_why_they_are_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -285,9 +285,10 @@ static void enter__a_command_is_in_the_control_group_of_the_attempt(void **state
 
 /* ---- ports --------------------------------------------------------------------------------------------- */
 
-/*  Listens on any port of the address, says which in the file `port`, and answers what it got once the input ended. */
+/*  Listens on any port of the address, shares it with others of its user, says which in the file `port`, and answers what it got once the input ended. */
 #define SERVER                                                                                                 \
     "perl -MSocket=:DEFAULT,inet_pton -e 'my ($family, $to) = @ARGV; socket(S, $family, SOCK_STREAM, 0); "     \
+    "setsockopt(S, SOL_SOCKET, SO_REUSEPORT, 1) or die $!; "                                                   \
     "bind(S, $family == AF_INET ? pack_sockaddr_in(0, inet_pton($family, $to)) "                               \
     ": pack_sockaddr_in6(0, inet_pton($family, $to))) or die $!; listen(S, 5); "                               \
     "my @at = $family == AF_INET ? unpack_sockaddr_in(getsockname(S)) : unpack_sockaddr_in6(getsockname(S)); " \
@@ -370,6 +371,38 @@ static void ports__of_nobody_and_of_others_are_refused(void **state)
     place_close(&place);
 }
 
+/*  SO_REUSEPORT lets two processes of one user listen at one address: the kernel would choose who gets the connection. */
+static void ports__that_others_share_are_refused_as_long_as_they_do(void **state)
+{
+    (void)state;
+    attempt_t attempt = {.run = SERVER "2 0.0.0.0"};
+    place_t place;
+    char path[512];
+    const int on = 1;
+    place_open(&place, NULL, &attempt, 1);
+    wait_for_file(site_path(&place.site, "output", 1, "port", path));
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)read_number(path)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int others = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(setsockopt(others, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+    assert_int_equal(bind(others, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(others, 5), 0);
+    (void)ask_port(&place, 1);
+    const seat_t *seat = &place.hall->seats[0];
+    HALL_WAIT(place.hall, seat->open || seat->ended);
+    assert_false(seat->open);
+    assert_int_equal(seat->rc, HELIO_NOT_FOUND);
+    assert_non_null(strstr(seat->text, "with a process that is not of the job"));
+    struct pollfd asked = {.fd = others, .events = POLLIN};
+    assert_int_equal(poll(&asked, 1, 0), 0); /* nobody has knocked */
+    (void)close(others);
+    (void)ask_port(&place, 2);
+    HALL_WAIT(place.hall, place.hall->seats[1].open || place.hall->seats[1].ended);
+    assert_true(place.hall->seats[1].open);
+    place_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +417,7 @@ int main(void)
         cmocka_unit_test(enter__a_command_is_in_the_control_group_of_the_attempt),
         cmocka_unit_test(ports__of_the_attempt_are_reached_at_whatever_address),
         cmocka_unit_test(ports__of_nobody_and_of_others_are_refused),
+        cmocka_unit_test(ports__that_others_share_are_refused_as_long_as_they_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

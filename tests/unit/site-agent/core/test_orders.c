@@ -1,6 +1,8 @@
 /*  test_orders.c -- orders of the broker: accepted, refused, stopped. */
 #include "tests/unit/site-agent/core/orders_testing.h"
 
+#include "federation/base/utf8.h"
+
 static void order__is_journalled_and_accepted_before_it_starts(void **state)
 {
     (void)state;
@@ -344,6 +346,36 @@ static void stop__is_in_the_row_as_data_and_as_the_text_that_an_older_agent_read
     assert_true(helio_text_is(row->stop_reason, "Cancelled"));
 }
 
+/*  The journal takes no row with a part of a character, and the agent cannot go on without its journal. */
+static void stop__texts_of_its_row_are_cut_between_characters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *explanation; /* the second is the text of a site, in whatever encoding */
+        uint32_t cause;
+    } cases[] = {{("ääääääääääääääääääääääääääääääää"), HELIO_CAUSE_PREEMPTED},
+                 {("gpu-\344\366\374"), HELIO_CAUSE_STOPPED},
+                 {("x€€€€€€€€€€€€€€€€€€€€€"), HELIO_CAUSE_OUT_OF_MEMORY}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        site_end(&site);
+        site_begin(&site);
+        open_session(&site);
+        give_one(1, 1, 1, 8);
+        backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_STARTED);
+        helio_stop_t stop = {.key = key_of(1),
+                             .epoch = 1,
+                             .mode = HELIO_STOP_MODE_GRACE,
+                             .reason = helio_text_of(cases[i].explanation),
+                             .cause = cases[i].cause};
+        helio_aev_stops_t stops = {.stops = {&stop, 1}};
+        step(&site, HELIO_AGENT_EV_STOPS, &stops);
+        const helio_jrow_attempt_t *row = last_of(&site, HELIO_AGENT_FX_ROW_ATTEMPT);
+        assert_int_equal(row->state, HELIO_JOB_STOPPING);
+        assert_true(row->stop_explanation.size && helio_utf8_is_text(row->stop_explanation));
+        assert_true(row->stop_reason.size && helio_utf8_is_text(row->stop_reason));
+    }
+}
+
 /*  As an agent before version 4 left it: the texts alone. */
 static void load__rows_of_an_older_agent_get_their_causes(void **state)
 {
@@ -429,6 +461,7 @@ int main(void)
         TEST(stop__of_an_unknown_attempt_has_no_effect_before_the_inventory),
         TEST(stop__of_an_accepted_attempt_that_never_started_never_starts_it),
         TEST(stop__is_in_the_row_as_data_and_as_the_text_that_an_older_agent_reads),
+        TEST(stop__texts_of_its_row_are_cut_between_characters),
         TEST(load__rows_of_an_older_agent_get_their_causes),
         TEST(start__of_an_order_accepted_before_a_restart_waits_for_a_session),
         TEST(start__is_repeated_without_new_reports_if_the_backend_does_not_know_it),

@@ -74,9 +74,32 @@ static void listeners__are_bounded(void **state)
     (void)state;
     static helio_listener_t list[HELIO_LISTENERS_MAX];
     size_t count = 0;
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 200; i++)
         helio_listeners_parse(helio_text_of(tcp), false, 8888, list, &count);
     assert_int_equal(count, HELIO_LISTENERS_MAX);
+}
+
+static void listeners__share_an_address_if_the_kernel_could_choose_the_other(void **state)
+{
+    (void)state;
+    static const char mapped[] =
+        "   0: 0000000000000000FFFF00000100007F:22B8 00000000000000000000000000000000:0000 0A 00000000:00000000 "
+        "00:00000000 00000000  1000        0 97 1 0 100 0 0 10 0\n";
+    static helio_listener_t list[HELIO_LISTENERS_MAX];
+    size_t count = 0;
+    helio_listeners_parse(helio_text_of(tcp), false, 8888, list, &count);
+    helio_listeners_parse(helio_text_of(tcp6), true, 8888, list, &count);
+    helio_listeners_parse(helio_text_of(mapped), true, 8888, list, &count);
+    assert_int_equal(count, 5);
+    enum { LOOPBACK, ANY, ANY6, OUTSIDE6, MAPPED, COUNT };
+    static const bool shared[COUNT][COUNT] = {[LOOPBACK] = {[LOOPBACK] = true, [MAPPED] = true},
+                                              [ANY] = {[LOOPBACK] = true, [ANY] = true, [MAPPED] = true},
+                                              [ANY6] = {[ANY6] = true},
+                                              [OUTSIDE6] = {[OUTSIDE6] = true},
+                                              [MAPPED] = {[LOOPBACK] = true, [MAPPED] = true}};
+    for (int i = 0; i < COUNT; i++)
+        for (int j = 0; j < COUNT; j++)
+            assert_int_equal(helio_listener_is_shared_with(&list[i], &list[j]), shared[i][j]);
 }
 
 static void listeners__belong_to_the_processes_that_hold_their_sockets(void **state)
@@ -103,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listeners__are_those_of_the_port_that_listen),
         cmocka_unit_test(listeners__are_bounded),
+        cmocka_unit_test(listeners__share_an_address_if_the_kernel_could_choose_the_other),
         cmocka_unit_test(listeners__belong_to_the_processes_that_hold_their_sockets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

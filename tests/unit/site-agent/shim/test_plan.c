@@ -60,6 +60,16 @@ static void plan__of_slurm_round_trips_and_is_refused_when_truncated(void **stat
 }
 
 /*  Agents of older releases wrote what the job's document said. */
+/*  Whoever can write the folder chooses what is quoted; it goes to a terminal. */
+static void plan__quotes_what_it_does_not_know_as_printable_text(void **state)
+{
+    (void)state;
+    helio_plan_t read;
+    helio_error_t err = {0};
+    assert_int_equal(helio_plan_parse(HELIO_TEXT("a\033[2J\377=1\n"), &read, &err), HELIO_INVALID);
+    assert_string_equal(err.text, "plan: unexpected 'a?[2J?'");
+}
+
 static void plan__has_a_grace_of_one_hour_at_most(void **state)
 {
     (void)state;
@@ -199,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plan__of_slurm_round_trips_and_is_refused_when_truncated),
+        cmocka_unit_test(plan__quotes_what_it_does_not_know_as_printable_text),
         cmocka_unit_test(plan__has_a_grace_of_one_hour_at_most),
         cmocka_unit_test(claim__has_the_host_and_the_slurm_job),
         cmocka_unit_test(done__of_a_user_carries_no_control_characters),

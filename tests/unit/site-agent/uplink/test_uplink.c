@@ -25,6 +25,9 @@ typedef struct world {
     uint32_t notes[HELIO_UPLINK_GIVEN_UP + 1];
     char endpoints[HELIO_UPLINK_GIVEN_UP + 1][64]; /* of the last note of each kind */
     char last_text[600];
+    uint32_t ended_channels,
+        speechless; /* at the broker: their ends, and those with the text for want of a better one */
+    char last_end[513];
     uint64_t log_request;
     uint64_t ack;
     bool say_hello;
@@ -41,6 +44,12 @@ static void broker_hears(void *arg, uint64_t peer, helio_text_t principal, helio
     assert_int_equal(helio_wire_decode(frame, self->arena, &message, &record, NULL), HELIO_OK);
     assert_true(self->message_count < 64);
     self->messages[self->message_count++] = message;
+    if (message == HELIO_MSG_CHANNEL_END) {
+        helio_text_t text = ((const helio_msg_channel_end_t *)record)->text;
+        self->ended_channels++;
+        self->speechless += helio_text_is(text, "the channel has ended, and the site cannot say why");
+        (void)helio_text_copy(text, self->last_end, sizeof self->last_end);
+    }
     self->peer = peer;
 }
 
@@ -192,6 +201,24 @@ static void uplink__sends_gathered_reports_and_log_pieces(void **state)
     assert_int_equal(world.messages[3], HELIO_MSG_BYE);
 }
 
+static void uplink__keeps_the_session_when_the_text_of_a_channels_end_cannot_be_sent(void **state)
+{
+    (void)state;
+    char longer[514];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    const char *const texts[] = {"\377\376", "cut within \303", longer, "gone"};
+    turn_until(&world.message_count, 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        helio_msg_channel_end_t ended = {.channel = i + 1, .rc = HELIO_UNAVAILABLE, .text = helio_text_of(texts[i])};
+        helio_uplink_channel_end(world.uplink, &ended);
+    }
+    turn_until(&world.ended_channels, 4);
+    assert_string_equal(world.last_end, "gone");
+    assert_int_equal(world.speechless, 3);
+    assert_int_equal(world.notes[HELIO_UPLINK_GIVEN_UP], 0);
+}
+
 static void uplink__reports_a_refusal_and_retries(void **state)
 {
     (void)state;
@@ -281,6 +308,7 @@ int main(void)
         TEST(uplink__sends_hello_and_passes_on_the_brokers_replies),
         TEST(uplink__sends_gathered_reports_and_log_pieces),
         TEST(uplink__reports_a_refusal_and_retries),
+        TEST(uplink__keeps_the_session_when_the_text_of_a_channels_end_cannot_be_sent),
         cmocka_unit_test_setup_teardown(uplink__names_the_broker_that_it_means_also_when_it_goes_on_to_the_next,
                                         begin_with_two, end),
         TEST(uplink__disconnects_on_bytes_that_are_not_a_message),
