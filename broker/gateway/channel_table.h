@@ -17,11 +17,21 @@ typedef struct helio_channel_wait {
     int64_t until_ms;
 } helio_channel_wait_t;
 
+/*  How many ended channels are kept for a tenant. */
+typedef struct helio_channels_kept {
+    uint32_t count;
+    UT_hash_handle hh; /* by name */
+    char tenant[];
+} helio_channels_kept_t;
+
 typedef struct helio_gate_channel {
     uint64_t number;
     char id[HELIO_CHANNEL_ID_SIZE];
-    helio_arena_t *arena; /* of the principal and the opening */
-    helio_text_t principal;
+    helio_arena_t *arena; /* of the texts and the opening */
+    helio_text_t principal, tenant;
+    const void *credential;
+    bool (*is_in_force)(const void *credential);
+    helio_channels_kept_t *kept;      /* its tenant's, once it has ended */
     helio_msg_channel_open_t opening; /* as far as the client says it */
     enum { CHANNEL_PREPARED, CHANNEL_OPEN, CHANNEL_OVER } state;
     uint64_t peer;
@@ -49,6 +59,8 @@ typedef struct helio_gate_channel {
 struct helio_channels {
     helio_sessions_t *sessions;
     helio_gate_channel_t *by_number, *by_id;
+    helio_channels_kept_t *kept; /* of tenants with ended channels */
+    uint32_t ended_count, prepared_count;
     helio_gate_channel_t *due; /* ends that the core has not been told of */
     uint64_t last_number;
     uint64_t session_ends; /* of the sessions, that were seen */

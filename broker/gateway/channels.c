@@ -36,6 +36,30 @@ void helio_channel_answer_wait(helio_channel_wait_t *wait, const helio_channel_a
         own.done(own.arg, answer);
 }
 
+static void begin_keeping(helio_channels_t *self, helio_gate_channel_t *channel)
+{
+    helio_channels_kept_t *kept = NULL;
+    HASH_FIND(hh, self->kept, channel->tenant.data, channel->tenant.size, kept);
+    if (!kept) {
+        kept = helio_new(1, sizeof *kept + channel->tenant.size + 1);
+        memcpy(kept->tenant, channel->tenant.data, channel->tenant.size);
+        HASH_ADD_KEYPTR(hh, self->kept, kept->tenant, channel->tenant.size, kept);
+    }
+    kept->count++;
+    channel->kept = kept;
+    self->ended_count++;
+}
+
+static void end_keeping(helio_channels_t *self, helio_gate_channel_t *channel)
+{
+    helio_channels_kept_t *kept = channel->kept;
+    self->ended_count--;
+    if (--kept->count)
+        return;
+    HASH_DELETE(hh, self->kept, kept);
+    free(kept);
+}
+
 static void forget(helio_channels_t *self, helio_gate_channel_t *channel)
 {
     const helio_channel_answer_t gone = {.rc = HELIO_UNAVAILABLE, .why = ""};
@@ -43,6 +67,10 @@ static void forget(helio_channels_t *self, helio_gate_channel_t *channel)
     helio_channel_answer_wait(&channel->writer, &gone);
     if (channel->told_core_is_due)
         DL_DELETE2(self->due, channel, due_prev, due_next);
+    if (channel->state == CHANNEL_PREPARED)
+        self->prepared_count--;
+    if (channel->kept)
+        end_keeping(self, channel);
     HASH_DELETE(hh, self->by_number, channel);
     HASH_DELETE(hh_id, self->by_id, channel);
     helio_buffer_clear(&channel->output);
@@ -70,23 +98,36 @@ helio_gate_channel_t *helio_channel_by_number(const helio_channels_t *self, uint
     return channel;
 }
 
-/*  The table is full: one that has ended makes room, the first that did. */
-static bool make_room(helio_channels_t *self)
+/* ---- ended channels --------------------------------------------------------------------------------------------- */
+
+/*  Of the tenant that keeps most; of those, one whose end its client knows; of those, the first that ended. */
+static bool goes_before(const helio_gate_channel_t *one, const helio_gate_channel_t *other)
 {
-    if (HASH_COUNT(self->by_number) < HELIO_CHANNELS_KEPT_MAX)
-        return true;
-    helio_gate_channel_t *oldest = NULL, *channel, *next;
-    HASH_ITER(hh, self->by_number, channel, next)
-    {
-        bool is_over = channel->state == CHANNEL_OVER && !channel->told_core_is_due;
-        if (is_over && (!oldest || channel->ended_ms < oldest->ended_ms))
-            oldest = channel;
-    }
-    if (!oldest)
-        return false;
-    forget(self, oldest);
-    return true;
+    if (one->kept->count != other->kept->count)
+        return one->kept->count > other->kept->count;
+    if (!one->told_ms != !other->told_ms)
+        return one->told_ms != 0;
+    return one->ended_ms < other->ended_ms;
 }
+
+/*  A channel that the core has opened takes the place of one that has ended, if all places are taken. */
+static void make_room(helio_channels_t *self)
+{
+    while (HASH_COUNT(self->by_number) - self->prepared_count > HELIO_CHANNELS_KEPT_MAX) {
+        helio_gate_channel_t *first = NULL, *channel, *next;
+        HASH_ITER(hh, self->by_number, channel, next)
+        {
+            bool is_over = channel->state == CHANNEL_OVER && !channel->told_core_is_due;
+            if (is_over && (!first || goes_before(channel, first)))
+                first = channel;
+        }
+        if (!first)
+            return;
+        forget(self, first);
+    }
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 static void keep_opening(helio_gate_channel_t *channel, const helio_channel_opening_t *opening)
 {
@@ -110,7 +151,7 @@ uint64_t helio_channels_prepare(helio_channels_t *self, const helio_channel_open
     helio_gate_channel_t *same = NULL;
     self->now_ms = now_ms;
     HASH_FIND(hh_id, self->by_id, opening->id, HELIO_CHANNEL_ID_SIZE - 1, same);
-    if (same || !make_room(self))
+    if (same || HASH_COUNT(self->by_number) - self->ended_count >= HELIO_CHANNELS_KEPT_MAX)
         return 0;
     helio_gate_channel_t *channel = helio_new(1, sizeof *channel);
     channel->number = ++self->last_number;
@@ -119,6 +160,10 @@ uint64_t helio_channels_prepare(helio_channels_t *self, const helio_channel_open
     channel->asked_ms = now_ms;
     memcpy(channel->id, opening->id, sizeof channel->id);
     channel->principal = helio_arena_text(channel->arena, opening->principal);
+    channel->tenant = helio_arena_text(channel->arena, opening->tenant);
+    channel->credential = opening->credential;
+    channel->is_in_force = opening->is_in_force;
+    self->prepared_count++;
     keep_opening(channel, opening);
     HASH_ADD(hh, self->by_number, number, sizeof channel->number, channel);
     HASH_ADD(hh_id, self->by_id, id, HELIO_CHANNEL_ID_SIZE - 1, channel);
@@ -179,7 +224,10 @@ void helio_channel_end(helio_channels_t *self, helio_gate_channel_t *channel, he
     if (channel->state == CHANNEL_OVER)
         return;
     bool is_counted = channel->state == CHANNEL_OPEN;
+    if (channel->state == CHANNEL_PREPARED)
+        self->prepared_count--;
     channel->state = CHANNEL_OVER;
+    begin_keeping(self, channel);
     channel->end_rc = rc;
     channel->exit_code = exit_code;
     channel->ended_ms = self->now_ms;
@@ -214,6 +262,8 @@ void helio_channels_open(helio_channels_t *self, const helio_fx_channel_t *fx)
     if (!channel || channel->state != CHANNEL_PREPARED)
         return;
     channel->state = CHANNEL_OPEN;
+    self->prepared_count--;
+    make_room(self);
     channel->peer = fx->peer;
     channel->until_ms = self->now_ms + (int64_t)fx->limit_ms;
     helio_msg_channel_open_t message = channel->opening;
@@ -388,6 +438,11 @@ static bool is_forgotten(const helio_gate_channel_t *channel, int64_t now_ms)
     return channel->told_ms ? now_ms - channel->told_ms >= TOLD_KEPT_MS : now_ms - channel->ended_ms >= UNTOLD_KEPT_MS;
 }
 
+static bool has_lost_its_credential(const helio_gate_channel_t *channel)
+{
+    return channel->state == CHANNEL_OPEN && channel->is_in_force && !channel->is_in_force(channel->credential);
+}
+
 /*  The agent keeps the limit; the broker does not rely on it. */
 static helio_text_t overdue(const helio_gate_channel_t *channel, int64_t now_ms)
 {
@@ -412,7 +467,11 @@ void helio_channels_tick(helio_channels_t *self, int64_t now_ms)
             serve_reader(self, channel, true);
         if (channel->writer.done && now_ms >= channel->writer.until_ms)
             serve_writer(channel);
-        if (why.size) {
+        if (has_lost_its_credential(channel)) {
+            helio_channel_close(self, channel->peer, channel->number);
+            helio_channel_end(self, channel, HELIO_FORBIDDEN, 0,
+                              HELIO_TEXT("the token that opened it is not in force any more"));
+        } else if (why.size) {
             helio_channel_close(self, channel->peer, channel->number);
             helio_channel_end(self, channel, HELIO_TIMEOUT, 0, why);
         }

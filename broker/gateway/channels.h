@@ -17,7 +17,7 @@ typedef struct helio_sessions helio_sessions_t;
 typedef struct helio_channels helio_channels_t;
 
 enum {
-    HELIO_CHANNELS_KEPT_MAX = 2048,   /* open, and ended ones that were not read to the end */
+    HELIO_CHANNELS_KEPT_MAX = 2048,   /* open, and ended ones that were not read to the end: tenants share these */
     HELIO_CHANNEL_VANISHED_MS = 60000 /* a client that asks for nothing for so long is gone */
 };
 
@@ -37,7 +37,8 @@ const char *helio_channels_output(helio_channels_t *self, uint64_t peer, const h
 const char *helio_channels_end(helio_channels_t *self, uint64_t peer, const helio_msg_channel_end_t *message);
 /*  After sessions have ended: their channels have, too. */
 void helio_channels_settle(helio_channels_t *self, int64_t now_ms);
-/*  Ends what clients have left, answers what has waited long enough, and forgets what is over. */
+/*  Once a second. Ends what clients have left, and what was opened with a token that is not in force any more; answers
+ *  what has waited long enough, and forgets what is over. */
 void helio_channels_tick(helio_channels_t *self, int64_t now_ms);
 /*  The next channel that has ended and that the core has not been told of. False: none. Texts live until the next call. */
 bool helio_channels_next_end(helio_channels_t *self, helio_ev_channel_ended_t *ret_event);

@@ -17,7 +17,11 @@ enum {
 typedef struct helio_channel_opening {
     char id[HELIO_CHANNEL_ID_SIZE]; /* the secret by which clients name it */
     helio_text_t principal;         /* who alone may use it */
-    uint32_t kind;                  /* helio_channel_kind_t */
+    helio_text_t tenant;            /* of the principal */
+    /*  The credential with which it is opened; it lives as long as the gateway. NULL: it is always in force. */
+    const void *credential;
+    bool (*is_in_force)(const void *credential);
+    uint32_t kind; /* helio_channel_kind_t */
     uint32_t node;
     const helio_argument_t *command;
     uint32_t command_count;

@@ -12,6 +12,7 @@
 #include "client/commands/commands.h"
 #include "client/jobs/channel.h"
 #include "client/jobs/terminal.h"
+#include "client/output/humanise.h"
 #include "client/transport/response.h"
 
 enum {
@@ -229,9 +230,12 @@ static int open_ports(forward_t *self, const char *site)
         if (code != HELIO_EXIT_OK)
             return code;
     }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t said = {0}, safe = {0};
     for (uint32_t i = 0; i < self->listener_count; i++)
-        fprintf(self->client->io->out, "Forwarding %s:%u -> %s port %u at %s\n", self->address,
-                self->listeners[i].local, self->job, self->listeners[i].remote, site);
+        helio_buffer_printf(&said, "Forwarding %s:%u -> %s port %u at %s\n", self->address, self->listeners[i].local,
+                            self->job, self->listeners[i].remote, site);
+    helio_safe_text(said.size ? said.data : "", true, &safe);
+    fputs(safe.size ? safe.data : "", self->client->io->out);
     (void)fflush(self->client->io->out);
     return HELIO_EXIT_OK;
 }

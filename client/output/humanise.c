@@ -127,19 +127,9 @@ void helio_short_name(const char *name, uint32_t most, helio_buffer_t *out)
     helio_buffer_append(out, cut.data, cut.size);
 }
 
-/*  Whether a whole character could do more to a terminal than show itself. U+0080 to U+009F are control characters too:
- *  0x9B opens an escape sequence on some terminals. U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069 turn
- *  the direction of what follows, so that a name can look like another one. */
-static bool is_control(const unsigned char *at, size_t size, bool keep_lines)
+static bool is_control(const char *at, size_t size, bool keep_lines)
 {
-    if (size == 1)
-        return (at[0] < 0x20 && at[0] != '\t' && !(at[0] == '\n' && keep_lines)) || at[0] == 0x7F;
-    if (size == 2)
-        return (at[0] == 0xC2 && at[1] <= 0x9F) || (at[0] == 0xD8 && at[1] == 0x9C);
-    bool turns =
-        at[0] == 0xE2 && ((at[1] == 0x80 && (at[2] == 0x8E || at[2] == 0x8F || (at[2] >= 0xAA && at[2] <= 0xAE))) ||
-                          (at[1] == 0x81 && at[2] >= 0xA6 && at[2] <= 0xA9));
-    return size == 3 && turns;
+    return *at != '\t' && !(*at == '\n' && keep_lines) && helio_utf8_is_control(at, size);
 }
 
 static void append_safe(const char *text, size_t all, bool keep_lines, helio_buffer_t *out)
@@ -147,7 +137,7 @@ static void append_safe(const char *text, size_t all, bool keep_lines, helio_buf
     const char *end = text + all;
     for (const char *at = text; at < end;) {
         size_t size = helio_utf8_sequence(at, (size_t)(end - at));
-        if (!size || is_control((const unsigned char *)at, size, keep_lines))
+        if (!size || is_control(at, size, keep_lines))
             helio_buffer_text(out, "?");
         else
             helio_buffer_append(out, at, size);
@@ -166,7 +156,7 @@ void helio_safe_json(const char *text, helio_buffer_t *out)
     for (const char *at = text; at < end;) {
         const unsigned char *bytes = (const unsigned char *)at;
         size_t size = helio_utf8_sequence(at, (size_t)(end - at));
-        if (!size || !is_control(bytes, size, true))
+        if (!size || !is_control(at, size, true))
             helio_buffer_append(out, at, size ? size : 1);
         else if (size == 1)
             helio_buffer_printf(out, "\\u%04x", bytes[0]);

@@ -24,6 +24,19 @@ size_t helio_utf8_sequence(const void *bytes, size_t left)
     return size;
 }
 
+bool helio_utf8_is_control(const void *character, size_t size)
+{
+    const unsigned char *at = character;
+    if (size == 1)
+        return at[0] < 0x20 || at[0] == 0x7f;
+    if (size == 2)
+        return (at[0] == 0xc2 && at[1] <= 0x9f) || (at[0] == 0xd8 && at[1] == 0x9c);
+    if (size != 3 || at[0] != 0xe2)
+        return false;
+    return (at[1] == 0x80 && (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae))) ||
+           (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
+}
+
 size_t helio_utf8_prefix(helio_text_t text)
 {
     size_t at = 0;

@@ -7,6 +7,11 @@
 /*  Size of the character at the beginning of the bytes, 1 to 4; 0 = invalid. NUL is a character. left > 0. */
 size_t helio_utf8_sequence(const void *bytes, size_t left);
 
+/*  Whether a whole character could do more to a terminal, or to the text around it, than show itself: the control characters,
+ *  also U+0080 to U+009F (0x9B opens an escape sequence on some terminals), and those that turn the direction of what
+ *  follows, so that a name can look like another one: U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069. */
+bool helio_utf8_is_control(const void *character, size_t size);
+
 /*  The number of bytes from the beginning that are UTF-8: the index of the first byte that is not, or the text's
  *  size. */
 size_t helio_utf8_prefix(helio_text_t text);

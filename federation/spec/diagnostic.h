@@ -1,7 +1,7 @@
 /*  diagnostic.h -- one error in a file that a person wrote: the error, its position and the remedy.
  *
- *  A plain value without external pointers: it may be copied and outlives its source. Its texts never contain control
- *  characters of the source, so it is safe to print to a terminal. Readers make it (helio_spec_diagnose in reader.h),
+ *  A plain value without external pointers: it may be copied and outlives its source. Its texts contain no control
+ *  characters of the source, and none that turn the direction of writing, so it is safe to print to a terminal. Readers make it (helio_spec_diagnose in reader.h),
  *  each with its own text.
  */
 #ifndef HELIO_SPEC_DIAGNOSTIC_H

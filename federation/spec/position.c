@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "federation/base/utf8.h"
 #include "federation/spec/reader.h"
 
 enum { LINE_CHARS_MAX = 76, LINE_BEFORE = 36 };
@@ -21,8 +22,7 @@ static bool is_broken(const char *at, size_t size)
 {
     unsigned char first = (unsigned char)*at;
     size_t want = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    bool c1 = first == 0xc2 && size == 2 && (unsigned char)at[1] < 0xa0;
-    return want != size || (first >= 0x80 && first < 0xc2) || first > 0xf4 || c1;
+    return want != size || (first >= 0x80 && first < 0xc2) || first > 0xf4;
 }
 
 /*  Copies whole characters while they fit; characters that are unsafe on a terminal become a space or '?'. */
@@ -36,7 +36,7 @@ static void copy_clean(const char *from, const char *end, uint32_t chars_max, ch
             break;
         if (c < 0x20 || c == 0x7f)
             ret_text[used++] = ' ';
-        else if (is_broken(from, size))
+        else if (is_broken(from, size) || helio_utf8_is_control(from, size))
             ret_text[used++] = '?';
         else {
             memcpy(ret_text + used, from, size);
@@ -159,7 +159,8 @@ const char *helio_spec_found(const helio_spec_node_t *node, char ret_text[HELIO_
     if (node->text.size == 0)
         return "an empty text";
     copy_clean(text, end, 40, shown, sizeof shown);
-    bool cut = count_chars(text, end, end) > 40 || strlen(shown) < node->text.size;
+    const char *shown_end = shown + strlen(shown);
+    bool cut = count_chars(shown, shown_end, shown_end) < count_chars(text, end, end);
     (void)snprintf(ret_text, HELIO_SPEC_FOUND_SIZE, "'%s%s'", shown, cut ? "..." : "");
     return ret_text;
 }

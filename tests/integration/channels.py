@@ -202,11 +202,24 @@ class Test:
         self.expect(self.exec("true", job=waiting), 6, b"", "it has already been cancelled", what="a job that is over")
         self.expect(self.exec("true", job=self.closed), 6, b"", "site south allows no commands in jobs", what="a site that forbids it")
 
+    def revocation(self):
+        """Whoever has lost the token has lost the command: it does not wait until its client has vanished."""
+        token = self.f.helio("token", "add", "--tenant", "demo", "--user", "tester").stdout.split()[-1]
+        env = dict(self.f.env, HELIO_TOKEN=token)
+        with subprocess.Popen([self.f.tool("helio"), "exec", self.job, "--", "sh", "-c", "echo $$; exec sleep 600"], env=env,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+            process = int(command.stdout.readline())
+            check(os.path.exists(f"/proc/{process}"), "the command does not run")
+            self.f.helio("token", "revoke", token.split("_")[1])
+            self.f.wait_for(lambda: not os.path.exists(f"/proc/{process}"), 5, "the command outlives the token that opened it")
+            check(command.wait(30) != 0, "the client does not say that it has lost the command")
+
     def trace(self):
         """The audit has the first words; no log, and no recording, has the others."""
         rows = self.f.sql("select action, detail from helio.audit where action like 'channel-%' order by 1, 2")
         text = json.dumps(rows)
         check("command echo, epoch 1 at north" in text and "exit code 7" in text and "login shell" in text, f"the audit: {text}")
+        check("the token that opened it is not in force any more" in text, f"the audit does not say what a revoked token ended: {text}")
         check(SECRET not in text, "the audit has an argument")
         kept = [name for name in ("broker", "second", "north", "south") if SECRET in self.f.log(name)]
         kept += ["the recording"] if SECRET.encode() in open(self.f.path("recording"), "rb").read() else []
@@ -268,8 +281,8 @@ class Test:
     def run(self):
         self.job = self.run_job("north", "exec sleep 3600")
         self.closed = self.run_job("south", "exec sleep 3600")
-        for part in (self.commands, self.bytes, self.shells, self.ports, self.refusals, self.follower, self.many, self.interactive,
-                     self.trace, self.takeover):
+        for part in (self.commands, self.bytes, self.shells, self.ports, self.refusals, self.revocation, self.follower,
+                     self.many, self.interactive, self.trace, self.takeover):
             began = time.monotonic()
             part()
             print(f"{part.__name__}: {time.monotonic() - began:.1f} s", flush=True)

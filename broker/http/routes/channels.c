@@ -10,6 +10,7 @@
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/job_command.h"
 #include "broker/http/routes/routes.h"
+#include "federation/base/clock.h"
 #include "federation/base/json.h"
 #include "federation/base/utf8.h"
 
@@ -36,6 +37,11 @@ static bool draw_id(char ret_id[HELIO_CHANNEL_ID_SIZE])
     return true;
 }
 
+static bool is_in_force(const void *token)
+{
+    return helio_token_in_force(token, helio_clock_wall_ms());
+}
+
 /*  Everything in the arena of the operation, which can outlive the request. */
 static void *payload(helio_request_context_t *self, helio_job_key_t key, const void *what)
 {
@@ -49,6 +55,9 @@ static void *payload(helio_request_context_t *self, helio_job_key_t key, const v
     opening->command = words;
     opening->term = helio_arena_text(arena, asked->term);
     opening->principal = helio_request_context_actor(self);
+    opening->tenant = helio_arena_text(arena, helio_text_of(self->token->tenant));
+    opening->credential = self->token; /* of the table, which outlives the engine */
+    opening->is_in_force = is_in_force;
     helio_await_opening(self, opening);
     helio_ev_channel_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     event->command = *(const helio_ev_command_t *)helio_job_command_payload(self, key, NULL);

@@ -8,6 +8,7 @@
 #include "client/notify/core/reply.h"
 #include "federation/base/clock.h"
 #include "federation/base/duration.h"
+#include "federation/base/utf8.h"
 #include "federation/reason/detail.h"
 
 /*  The members of a job that a body has: all are texts, numbers or null. */
@@ -106,15 +107,22 @@ static void put_end(const json_t *job, helio_buffer_t *out)
     }
 }
 
-/*  Control characters have no place in a chat or in a mail. */
+/*  Control characters have no place in a chat or in a mail, nor have those that turn the direction of writing. */
 void helio_happening_say(helio_happening_t *self, const helio_buffer_t *sentence)
 {
     size_t size = sentence->size < sizeof self->text ? sentence->size : sizeof self->text - 1;
     while (size && size < sentence->size && ((unsigned char)sentence->data[size] & 0xc0) == 0x80)
         size--; /* whole characters */
-    for (size_t i = 0; i < size; i++)
-        self->text[i] = (unsigned char)sentence->data[i] < 0x20 || sentence->data[i] == 0x7f ? ' ' : sentence->data[i];
-    self->text[size] = '\0';
+    size_t used = 0;
+    for (size_t i = 0, step; i < size; i += step) {
+        const char *at = sentence->data + i;
+        step = helio_utf8_sequence(at, size - i);
+        bool shows = step && !helio_utf8_is_control(at, step);
+        step = step ? step : 1;
+        memcpy(self->text + used, shows ? at : " ", shows ? step : 1);
+        used += shows ? step : 1;
+    }
+    self->text[used] = '\0';
 }
 
 static void say(helio_happening_t *self)

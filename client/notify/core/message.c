@@ -52,16 +52,27 @@ void helio_message_write(const helio_happening_t *self, helio_notify_event_t eve
     helio_json_end(&json);
 }
 
+/*  Slack reads <!channel> and links in a text. These three characters are all that it takes escaped. */
+static void put_for_slack(const char *text, helio_buffer_t *out)
+{
+    for (const char *c = text; *c; c++) {
+        const char *escaped = *c == '&' ? "&amp;" : *c == '<' ? "&lt;" : *c == '>' ? "&gt;" : NULL;
+        helio_buffer_append(out, escaped ? escaped : c, escaped ? strlen(escaped) : 1);
+    }
+}
+
 void helio_message_format(helio_text_t message, helio_notify_format_t format, helio_buffer_t *out)
 {
     if (format == HELIO_NOTIFY_JSON) {
         helio_buffer_append(out, message.data, message.size);
         return;
     }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     json_t *parsed = json_loadb(message.data, message.size, 0, NULL);
     helio_json_writer_t json = helio_json_into(out);
     helio_json_begin_object(&json, NULL);
-    helio_json_put_string(&json, "text", helio_reply_text(parsed, "text"));
+    put_for_slack(helio_reply_text(parsed, "text"), &text);
+    helio_json_put_text(&json, "text", helio_buffer_view(&text));
     helio_json_end(&json);
     json_decref(parsed);
 }

@@ -1,4 +1,6 @@
 /*  test_channels.c -- bytes of channels between clients and sites: windows, offsets, ends, and agents that lie. */
+#include <stdio.h>
+
 #include "tests/unit/broker/gateway/sessions_testing.h"
 
 enum { LULEA = 7, PARIS = 8 };
@@ -32,13 +34,31 @@ static helio_channels_t *channels_of(world_t *world)
     return helio_sessions_channels(world->sessions);
 }
 
-static uint64_t prepare(world_t *world, const char *id)
+static bool flag_of(const void *credential)
+{
+    return *(const bool *)credential;
+}
+
+static bool ada_is_in_force; /* her token is */
+
+static uint64_t prepare_of(world_t *world, const char *tenant, const char *id)
 {
     helio_argument_t words[] = {{HELIO_TEXT("cat")}, {HELIO_TEXT("--secret=1")}};
-    helio_channel_opening_t opening = {
-        .principal = ADA, .command = words, .command_count = 2, .term = HELIO_TEXT("xterm")};
+    helio_channel_opening_t opening = {.principal = ADA,
+                                       .tenant = helio_text_of(tenant),
+                                       .credential = &ada_is_in_force,
+                                       .is_in_force = flag_of,
+                                       .command = words,
+                                       .command_count = 2,
+                                       .term = HELIO_TEXT("xterm")};
     (void)helio_text_copy(helio_text_of(id), opening.id, sizeof opening.id);
     return helio_channels_prepare(channels_of(world), &opening, 1000);
+}
+
+static uint64_t prepare(world_t *world, const char *id)
+{
+    ada_is_in_force = true;
+    return prepare_of(world, "acme", id);
 }
 
 static void forget_sent(world_t *world)
@@ -262,6 +282,106 @@ static void channel__that_was_refused_is_dropped(void **state)
     assert_int_equal(prepare(world, ID), number + 1);
 }
 
+/* ---- what is kept of ended ones ---------------------------------------------------------------------------- */
+
+static uint32_t told; /* of the ends that the core was told of */
+
+static const char *id_of(char kind, uint32_t i)
+{
+    static char id[HELIO_CHANNEL_ID_SIZE];
+    (void)snprintf(id, sizeof id, "%c%031u", kind, i);
+    return id;
+}
+
+static void open_of(world_t *world, const char *tenant, const char *id)
+{
+    uint64_t number = prepare_of(world, tenant, id);
+    assert_int_not_equal(number, 0);
+    helio_channels_open(channels_of(world),
+                        &(helio_fx_channel_t){.peer = LULEA, .channel = number, .limit_ms = 100000});
+    helio_msg_channel_end_t end = {.channel = number, .exit_code = 7};
+    arrive(world, "lulea", LULEA, HELIO_MSG_CHANNEL_END, &end);
+    helio_ev_channel_ended_t event;
+    while (helio_channels_next_end(channels_of(world), &event))
+        told++;
+    forget_sent(world);
+}
+
+static bool is_kept(world_t *world, const char *id)
+{
+    ask_as(world, ADA, (helio_channel_ask_t){.verb = HELIO_CHANNEL_RESIZE, .id = id}, 1000);
+    return got.last.rc == HELIO_OK && got.last.ended && got.last.exit_code == 7;
+}
+
+/*  A tenant that opens thousands takes its own results from itself: first those that were read. */
+static void kept__a_tenant_displaces_no_result_of_another(void **state)
+{
+    world_t *world = *state;
+    told = 0;
+    (void)opened(world);
+    open_of(world, "paris", id_of('p', 0));
+    for (uint32_t i = 0; i < HELIO_CHANNELS_KEPT_MAX - 2; i++)
+        open_of(world, "acme", id_of('a', i));
+    ask_as(world, ADA, (helio_channel_ask_t){.verb = HELIO_CHANNEL_READ, .id = id_of('a', 5)}, 1000);
+    assert_true(got.last.ended);
+    open_of(world, "acme", id_of('b', 0));
+    assert_false(is_kept(world, id_of('a', 5)));
+    assert_true(is_kept(world, id_of('a', 0)));
+    open_of(world, "paris", id_of('p', 1));
+    for (uint32_t i = 1; i < 300; i++)
+        open_of(world, "acme", id_of('b', i));
+    for (uint32_t i = 0; i < 2; i++)
+        assert_true(is_kept(world, id_of('p', i)));
+    assert_true(is_kept(world, id_of('b', 299)));
+    assert_int_equal(told, HELIO_CHANNELS_KEPT_MAX - 2 + 302);
+    read_from(world, 0, 0); /* the one that is open */
+    assert_true(got.last.rc == HELIO_OK && !got.last.ended);
+}
+
+static void kept__nothing_makes_room_for_what_is_not_admitted(void **state)
+{
+    world_t *world = *state;
+    (void)opened(world);
+    for (uint32_t i = 0; i < HELIO_CHANNELS_KEPT_MAX - 1; i++)
+        open_of(world, "acme", id_of('a', i));
+    for (uint32_t i = 0; i < 300; i++) {
+        uint64_t number = prepare_of(world, "acme", id_of('x', i));
+        assert_int_not_equal(number, 0);
+        if (i % 2)
+            helio_channels_drop(channels_of(world), number);
+    }
+    for (uint32_t i = 0; i < HELIO_CHANNELS_KEPT_MAX - 1; i++)
+        assert_true(is_kept(world, id_of('a', i)));
+}
+
+static void kept__what_is_asked_for_at_once_has_a_bound(void **state)
+{
+    world_t *world = *state;
+    (void)opened(world);
+    for (uint32_t i = 0; i < HELIO_CHANNELS_KEPT_MAX - 1; i++)
+        assert_int_not_equal(prepare_of(world, "acme", id_of('x', i)), 0);
+    assert_int_equal(prepare_of(world, "acme", id_of('y', 0)), 0);
+}
+
+static void channel__ends_with_the_token_that_opened_it(void **state)
+{
+    world_t *world = *state;
+    uint64_t number = opened(world);
+    read_from(world, 0, 10000);
+    helio_sessions_tick(world->sessions, 2000);
+    assert_int_equal(world->sent_count + got.count, 0);
+    ada_is_in_force = false;
+    helio_sessions_tick(world->sessions, 3000);
+    const helio_msg_channel_close_t *closed = sent_at(world, 0, LULEA, HELIO_MSG_CHANNEL_CLOSE);
+    assert_int_equal(closed->channel, number);
+    assert_true(got.count == 1 && got.last.ended && got.last.end_rc == HELIO_FORBIDDEN);
+    assert_string_equal(got.why, "the token that opened it is not in force any more");
+    helio_ev_channel_ended_t event;
+    assert_true(helio_channels_next_end(channels_of(world), &event) && event.channel == number);
+    helio_sessions_tick(world->sessions, 4000);
+    assert_int_equal(world->sent_count, 1);
+}
+
 /* ---- agents that lie --------------------------------------------------------------------------------------- */
 
 static void assert_lie(world_t *world, uint64_t peer, uint64_t bad)
@@ -357,6 +477,10 @@ int main(void)
         CASE(channel__a_client_that_vanished_ends_it),
         CASE(channel__belongs_to_one_principal),
         CASE(channel__that_was_refused_is_dropped),
+        CASE(channel__ends_with_the_token_that_opened_it),
+        CASE(kept__a_tenant_displaces_no_result_of_another),
+        CASE(kept__nothing_makes_room_for_what_is_not_admitted),
+        CASE(kept__what_is_asked_for_at_once_has_a_bound),
         CASE(channel__output_of_one_that_is_closed_is_answered_by_a_close),
         CASE(lie__output_beyond_the_window_ends_the_channel),
         CASE(lie__a_site_reaches_no_channel_of_another),

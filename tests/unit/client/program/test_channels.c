@@ -110,6 +110,24 @@ static void forward__needs_ports_and_a_job_that_runs(void **state)
     end(&outcome);
 }
 
+static void forward__prints_no_site_that_controls_the_terminal(void **state)
+{
+    (void)state;
+    sigset_t set, before;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &set, &before);
+    (void)raise(SIGTERM); /* pending, so that it ends as soon as it serves */
+    outcome_t outcome =
+        play(RULES({"GET ", 0, 200, NULL,
+                    "{\"id\":\"" ID_A "\",\"state\":\"running\",\"site\":\"a\\u001b[2J\\u202eb\"}", WHOLE, 0}),
+             WORDS("port-forward", ID_A, ":8888"));
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    assert_int_equal(outcome.code, 128 + SIGTERM);
+    assert_non_null(strstr(outcome.out, " -> " ID_A " port 8888 at a?[2J?b\n"));
+    end(&outcome);
+}
+
 static void run__interactive_takes_no_file_and_a_file_no_options_of_jobs(void **state)
 {
     (void)state;
@@ -162,6 +180,7 @@ int main(void)
         cmocka_unit_test(exec__says_why_it_was_refused_or_lost),
         cmocka_unit_test(exec__is_closed_by_ctrl_c),
         cmocka_unit_test(forward__needs_ports_and_a_job_that_runs),
+        cmocka_unit_test(forward__prints_no_site_that_controls_the_terminal),
         cmocka_unit_test(run__interactive_takes_no_file_and_a_file_no_options_of_jobs),
         cmocka_unit_test(escape__leaves_only_at_the_begin_of_a_line),
     };

@@ -119,12 +119,26 @@ static void show__gives_characters_that_people_can_read(void **state)
     assert_string_equal(text, "");
 }
 
+static void control__is_what_could_steer_a_terminal(void **state)
+{
+    (void)state;
+    unsigned char bytes[4];
+    for (uint32_t code = 0; code <= 0x10ffff; code++) {
+        bool want = code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x61c || code == 0x200e ||
+                    code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+        size_t size = encode(code, bytes);
+        if (helio_utf8_is_control(bytes, size) != want)
+            fail_msg("U+%06x is %s", code, want ? "no control" : "one");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sequence__every_code_point_but_the_surrogates_is_a_character),
         cmocka_unit_test(sequence__no_other_bytes_are_characters),
         cmocka_unit_test(prefix__ends_at_the_first_byte_that_is_not_utf8),
+        cmocka_unit_test(control__is_what_could_steer_a_terminal),
         cmocka_unit_test(cut__keeps_whole_characters),
         cmocka_unit_test(show__gives_characters_that_people_can_read),
     };

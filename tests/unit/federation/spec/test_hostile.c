@@ -210,6 +210,9 @@ static void hostile__control_sequences_in_values_are_not_printed(void **state)
     assert_printable(&diagnostic);
     diagnostic = bad_job("run: x\n\"\\e]0;title\\a\": 1\n", *state);
     assert_printable(&diagnostic);
+    diagnostic = bad_job("run: x\nkind: a\xe2\x80\xae\xd8\x9c\xe2\x81\xa6z\xe2\x80\xa6\n", *state);
+    assert_non_null(strstr(diagnostic.message, "found 'a???z\xe2\x80\xa6'"));
+    assert_string_equal(diagnostic.source_line, "kind: a???z\xe2\x80\xa6");
 }
 
 static void hostile__long_lines_are_shown_around_the_error(void **state)

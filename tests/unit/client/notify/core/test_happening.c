@@ -106,6 +106,27 @@ static void ends__are_told_with_what_the_job_says(void **state)
     helio_happening_clear(&happening);
 }
 
+/*  Names and reasons are foreign: they ring nobody's bell, and turn no text around. */
+static void slack__reads_no_orders_in_a_name(void **state)
+{
+    (void)state;
+    helio_happening_t happening;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t body = {0}, chat = {0};
+    assert_true(of_transition(TRANSITION("running", "failed", ""), &happening));
+    json_t *job = parsed("{\"id\":\"" ID "\",\"name\":\"<!channel> & co\",\"tenant\":\"nlp\",\"state\":\"failed\","
+                         "\"user\":\"a\\u009b\\u202eb\\u2069\\u00e9\"}");
+    helio_happening_add_job(&happening, job);
+    json_decref(job);
+    assert_string_equal(happening.text, "Job <!channel> & co (" ID ") of a  b \xC3\xA9 of tenant nlp failed at lulea.");
+    helio_message_write(&happening, HELIO_NOTIFY_JOB_FAILED, "id", &body);
+    helio_message_format(helio_buffer_view(&body), HELIO_NOTIFY_SLACK, &chat);
+    json_t *document = parsed(chat.data);
+    assert_string_equal(json_string_value(json_object_get(document, "text")),
+                        "Job &lt;!channel&gt; &amp; co (" ID ") of a  b \xC3\xA9 of tenant nlp failed at lulea.");
+    json_decref(document);
+    helio_happening_clear(&happening);
+}
+
 static void the_state_of_the_event__stands_over_a_newer_one(void **state)
 {
     (void)state;
@@ -254,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transitions__are_what_targets_can_name),
         cmocka_unit_test(ends__are_told_with_what_the_job_says),
+        cmocka_unit_test(slack__reads_no_orders_in_a_name),
         cmocka_unit_test(the_state_of_the_event__stands_over_a_newer_one),
         cmocka_unit_test(a_job_that_is_read__has_the_id_of_its_event),
         cmocka_unit_test(ids__differ_where_keys_do),
