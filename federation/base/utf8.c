@@ -71,12 +71,6 @@ helio_text_t helio_utf8_cut(helio_text_t text, uint32_t size_max)
     return (helio_text_t){text.data, size_max};
 }
 
-/*  C0, DEL, and C1, which terminals obey, too. */
-static bool is_control(const unsigned char *at)
-{
-    return at[0] < 0x20 || at[0] == 0x7f || (at[0] == 0xc2 && at[1] < 0xa0);
-}
-
 void helio_utf8_show(helio_text_t bytes, char *ret_text, size_t capacity)
 {
     size_t size = 0;
@@ -84,7 +78,7 @@ void helio_utf8_show(helio_text_t bytes, char *ret_text, size_t capacity)
         const char *from = bytes.data + at;
         size_t character = helio_utf8_sequence(from, bytes.size - at);
         at += character ? (uint32_t)character : 1;
-        if (!character || is_control((const unsigned char *)from)) {
+        if (!character || helio_utf8_is_control(from, character)) {
             from = "?";
             character = 1;
         }
