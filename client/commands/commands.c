@@ -137,7 +137,7 @@ static const helio_command_t commands[] = {
     {"ls", "", "List jobs, newest first",
      "Lists the newest 100 jobs, or as many as --limit says; --all lists every job. Tables show the last 8 characters of a "
      "job id. Every command accepts those. An array has one row, with the number of its tasks in each state; --tasks gives each task a "
-     "row.\n\nFilters can be combined. All but --sort submitted sort the tasks of the newest 10,000 jobs that --state, --user, --mine or "
+     "row.\n\nFilters can be combined. All but --sort submitted sort the newest 10,000 tasks of jobs that --state, --user, --mine or "
      "--label choose, and say so if there are older ones.",
      "helio ls --mine --state running --label team=nlp", FILTERS | O(SORT) | O(TASKS) | O(WATCH) | O(LIMIT) | O(ALL), 0,
      0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_ls, NULL},

@@ -73,11 +73,14 @@ create or replace function helio.array_object(job uuid) returns json language sq
 --
 -- What is looked through is chosen by the filters: jobs that may be open where no wanted state is over; otherwise jobs with the first
 -- label, or of the user, by their indexes; otherwise, for states that are failures, helio.ended_badly; otherwise all jobs. In each it goes
--- from the newest id on, in portions of 500 to 2,000 jobs, larger where they are read quickly, until the page is full, everything was looked
+-- from the newest id on, in portions of 500 to 2,000 tasks, larger where they are read quickly, until the page is full, everything was looked
 -- through, or it took too long:
 -- then the page is short, or empty, and `next` goes on from there. So no filter, however few jobs it fits, makes one request read all jobs.
+-- A portion ends with the job that fills it: an array, of up to 10,000 tasks, can be one by itself. What has no task to look at counts as one,
+-- such as an array of another tenant. Where jobs are found by the rows of their tasks, a portion also has a bounded number of these.
+-- Entries of whole arrays read all of their tasks, so a page of them is short, too, where they have many.
 --
--- Sorted by something else than the submission, it looks through one portion, and there is no next page: "looked_to" is the time of
+-- Sorted by something else than the submission, it looks through one larger portion, and there is no next page: "looked_to" is the time of
 -- the oldest job that was looked at if there are older ones.
 --
 -- Each query is planned with the values of its parameters, as one plan for all filters would read too much for most of them.
@@ -85,8 +88,10 @@ create or replace function helio.list_jobs(of_tenant text, of_states text, of_qu
     until text, of_labels text, sorted text, arrays text, after_id text, most text) returns text language plpgsql stable
     set search_path = pg_catalog as $$
 declare
-    portion integer := 500; -- of jobs that are not in memory it takes a hundred times as long
+    portion integer := 500; -- tasks; of jobs that are not in memory it takes a hundred times as long
     portion_most constant integer := 2000;
+    rows_per_task constant integer := 10; -- of job_state or ended_badly, which are read in their order
+    whole_tasks constant integer := 30000; -- of the arrays of a page
     quick constant interval := '25 milliseconds';
     portion_began timestamptz;
     sorted_portion constant integer := 10000;
@@ -106,11 +111,19 @@ declare
     labels constant text[] := string_to_array(of_labels, ',');
     per_job text := '';
     per_task text := '';
+    placed boolean; -- only tasks with a row of their state can fit
     arms text[] := '{}'; -- of "x.job_id from … where …": what is looked through
+    rows_of text[] := '{}'; -- of "b.job_id from … where …": the rows of tasks by which arms find their jobs
+    before text; -- how ids to look through compare with from_job
+    of_arms text;
+    weight text := '1'; -- the tasks of job u to look at
+    bottom uuid;
+    page_end integer;
     recent text; -- jobs from a mark on that can have a wanted state
     of_tasks text; -- those of job j
     query text;
-    cut uuid;
+    cut uuid; -- the last job of the portion if there may be others after it
+    filled_by uuid;
     page_jobs uuid[] := '{}';
     page_tasks integer[] := '{}';
     found_jobs uuid[];
@@ -142,6 +155,7 @@ begin
         else 'helio.jobs x where x.job_id >= %L' end;
     if states is not null and not exists (select from unnest(states) w where helio.state_is_over(w)) then
         arms := array [format(recent, mark), format('helio.unsettled x where x.job_id < %L', mark)];
+        rows_of := array [format('helio.job_state b where b.job_id >= %L', mark)];
     elsif labels is not null then
         arms := array [format('helio.labels x where x.key = %L%s', split_part(labels[1], '=', 1),
             case when labels[1] ~ '=' then format(' and x.value = %L', substr(labels[1], strpos(labels[1], '=') + 1)) end)];
@@ -152,37 +166,68 @@ begin
             format('helio.unsettled x where x.job_id < %L', settled)]
             || array (select format('(select distinct b.job_id from helio.ended_badly b where b.state = %s and b.job_id < %L and b.job_id <= $1 '
                 'and b.job_id >= $2 order by b.job_id desc) x where true', w, settled) from unnest(states) w where helio.state_is_over(w));
+        rows_of := format('helio.job_state b where b.job_id >= %L', settled)
+            || array (select format('helio.ended_badly b where b.state = %s and b.job_id < %L', w, settled)
+                      from unnest(states) w where helio.state_is_over(w));
     else
         arms := array ['helio.jobs x where true'];
     end if;
+    if 0 = any (states) then
+        rows_of := '{}';
+    end if;
+    if per_task <> '' or by_key is not null then
+        weight := format('coalesce((select cardinality(j.tasks) from helio.jobs j where j.job_id = u.job_id and j.tasks is not null%s), 1)', per_job);
+    end if;
+    if by_key is not null then
+        portion := sorted_portion;
+    end if;
 
+    placed := of_site is not null or states is not null and not 0 = any (states);
     of_tasks := case when whole and by_key is null and per_task = '' then '(select -1) as t (task)'
         when per_task = '' and by_key is null then $u$unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)$u$
-        else format('(select %s as task%s from unnest(coalesce(j.tasks, ''{-1}''::integer[])) as u (task) left join lateral '
-            '(select * from helio.job_state o where o.job_id = d.job_id and o.task = u.task limit 1) s on true where true%s%s) t',
-            case when whole and by_key is null then '-1' else 'u.task' end, case when by_key is not null then format(', %s as by_key', by_key) end,
+        else format('(select %s as task%s from %s where true%s%s) t',
+            case when whole and by_key is null then '-1' when placed then 's.task' else 'u.task' end,
+            case when by_key is not null then format(', %s as by_key', by_key) end,
+            case when placed then '(select * from helio.job_state o where o.job_id = d.job_id offset 0) s'
+                else $u$unnest(coalesce(j.tasks, '{-1}'::integer[])) as u (task) left join lateral $u$
+                    || '(select * from helio.job_state o where o.job_id = d.job_id and o.task = u.task limit 1) s on true' end,
             per_task, case when whole and by_key is null then ' limit 1' end) end;
+    -- nothing is left of a job whose last task was on the page before
+    if whole and by_key is null or not exists (select from helio.jobs j where j.job_id = from_job and j.tasks[cardinality(j.tasks)] > from_task) then
+        from_task := 2147483647;
+    end if;
     loop
         portion_began := clock_timestamp();
         cut := null;
+        bottom := least_job;
+        before := case when from_task = 2147483647 then '<' else '<=' end;
+        if rows_of <> '{}' then
+            execute (select format('select r.job_id from (%s) r order by r.job_id desc limit 1', string_agg(format('(select b.job_id from %s '
+                         'and b.job_id %s $1 and b.job_id >= $2 order by b.job_id desc offset %s limit 1)', a, before, portion * rows_per_task),
+                         ' union all '))
+                     from unnest(rows_of) a)
+                into cut using from_job, least_job;
+            bottom := coalesce(cut, least_job);
+        end if;
         -- a page that takes the first jobs that come needs no end
         if per_job <> '' or per_task <> '' or by_key is not null then
-            execute (select format('select u.job_id from (%s) u order by u.job_id desc limit 1', string_agg(format('(select x.job_id from %s and x.job_id <= $1 and x.job_id >= $2 '
-                         'order by x.job_id desc offset %s limit 1)', a, case when by_key is null then portion else sorted_portion end), ' union all '))
-                     from unnest(arms) a)
-                into cut using from_job, least_job;
+            of_arms := (select string_agg(format('(select x.job_id from %s and x.job_id %s $1 and x.job_id >= $2 order by x.job_id desc limit %s)',
+                            a, before, portion), ' union ') from unnest(arms) a);
+            execute format('select w.job_id from (select u.job_id, sum(%s) over (order by u.job_id desc) as passed from (select o.job_id from (%s) o '
+                        'order by o.job_id desc limit %s) u) w where w.passed >= %s order by w.job_id desc limit 1', weight, of_arms, portion, portion)
+                into filled_by using from_job, bottom;
+            cut := coalesce(filled_by, cut);
         end if;
-        query := (select string_agg(format('(select d.job_id, t.task%s from (select x.job_id from %s and x.job_id <= $1 and x.job_id >= $2 '
+        query := (select string_agg(format('(select d.job_id, t.task%s from (select x.job_id from %s and x.job_id %s $1 and x.job_id >= $2 '
                       'order by x.job_id desc) d cross join lateral (select * from helio.jobs k where k.job_id = d.job_id offset 0) j '
                       'cross join lateral %s where (d.job_id < $1 or t.task > $3)%s order by %s d.job_id desc, t.task limit %s)',
-                      case when by_key is not null then ', t.by_key' end, a, of_tasks, per_job,
+                      case when by_key is not null then ', t.by_key' end, a, before, of_tasks, per_job,
                       case when by_key is not null then 't.by_key desc nulls last,' end, page_rows + 1), ' union ')
                   from unnest(arms) a);
         query := format('select coalesce(array_agg(v.job_id order by v.place), $l${}$l$), coalesce(array_agg(v.task order by v.place), $l${}$l$) from '
             '(select u.job_id, u.task, row_number() over (order by %s u.job_id desc, u.task) as place from (%s) u order by 3 limit %s) v',
             case when by_key is not null then 'u.by_key desc nulls last,' end, query, page_rows + 1 - cardinality(page_jobs));
-        execute query into found_jobs, found_tasks using from_job, coalesce(cut, least_job),
-            case when whole and by_key is null then 2147483647 else from_task end;
+        execute query into found_jobs, found_tasks using from_job, coalesce(cut, least_job), from_task;
         page_jobs := page_jobs || found_jobs;
         page_tasks := page_tasks || found_tasks;
         exit when by_key is not null or cut is null or cardinality(page_jobs) > page_rows or clock_timestamp() - began > patience;
@@ -193,11 +238,25 @@ begin
 
     if by_key is null then
         next_id := case when cardinality(page_jobs) > page_rows then helio.job_text(page_jobs[page_rows], page_tasks[page_rows])
-            when cut is not null then (select helio.job_text(cut, case when whole then -1 else coalesce(j.tasks[cardinality(j.tasks)], -1) end)
-                                       from helio.jobs j where j.job_id = cut) end;
+            when cut is not null then helio.job_text(cut, case when not whole then
+                coalesce((select j.tasks[cardinality(j.tasks)] from helio.jobs j where j.job_id = cut), -1) else -1 end) end;
     end if;
     page_jobs := page_jobs[:page_rows];
     page_tasks := page_tasks[:page_rows];
+    if whole and by_key is null then
+        select w.place into page_end
+        from (select u.place, sum(coalesce((select cardinality(j.tasks) from helio.jobs j where j.job_id = u.job_id and j.tasks is not null), 1))
+                  over (order by u.place) as passed
+              from unnest(page_jobs) with ordinality as u (job_id, place)) w
+        where w.passed >= whole_tasks
+        order by w.place
+        limit 1;
+        if page_end < cardinality(page_jobs) then
+            next_id := helio.job_text(page_jobs[page_end], -1);
+            page_jobs := page_jobs[:page_end];
+            page_tasks := page_tasks[:page_end];
+        end if;
+    end if;
     select string_agg(x.entry, ', ' order by k.place) into entries
     from (select u.job_id, array_agg(u.task) as tasks from unnest(page_jobs, page_tasks) u (job_id, task) group by u.job_id) p
     cross join lateral (
