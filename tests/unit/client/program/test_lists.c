@@ -62,7 +62,7 @@ static void ls__an_array_is_one_row(void **state)
     }
 }
 
-/*  A filter that fits few jobs: the broker looks through a bounded number of jobs for each page. */
+/*  A filter that fits few jobs: the broker looks through a bounded number of tasks for each page. */
 static void ls__goes_on_behind_an_empty_page(void **state)
 {
     (void)state;
