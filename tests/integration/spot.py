@@ -76,7 +76,13 @@ def a_third_is_taken_away(federation, cloud, keys):
     os.unlink(os.path.join(cloud.notices, noticed))
     cloud.provider("interrupt", gone, "0")  # nobody is told in time
     again = lambda one: federation.look_up(on[one]) == "running" and federation.look_up(on[one], "attempts") != attempts[on[one]]
-    federation.wait_for(lambda: all(again(one) for one in (listed, noticed, gone)), 240, "the jobs do not go on elsewhere")
+    try:
+        federation.wait_for(lambda: all(again(one) for one in (listed, noticed, gone)), 240, "the jobs do not go on elsewhere")
+    except SystemExit:
+        for one in (listed, noticed, gone):
+            print(one, federation.helio("explain", on[one]).stdout, file=sys.stderr)
+        print(federation.helio("gpus").stdout, file=sys.stderr)
+        raise
     for one in (listed, noticed):
         why = federation.sql(f"select reason from helio_report.job_transitions where job_id = '{on[one]}' and to_state = 'queued'")
         check(any(f"the provider takes {one} away" in row[0] and "Preempted" in row[0] for row in why), f"the reason is missing: {why}")
