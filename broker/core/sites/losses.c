@@ -69,11 +69,12 @@ static int64_t doubled(int64_t first_ms, uint32_t times, int64_t most_ms)
     return ms < most_ms ? ms : most_ms;
 }
 
-static void doubt(const helio_broker_core_t *self, job_class_t *class, pool_t *pool, helio_blame_t blame)
+static void doubt(const helio_broker_core_t *self, job_class_t *class, pool_t *pool, helio_blame_t blame,
+                  int64_t class_ms)
 {
     if (!pool)
         return;
-    core_class_doubt(class, pool, self->now_ms + DOUBT_MOST_MS);
+    core_class_doubt(class, pool, self->now_ms + class_ms);
     if (blame == HELIO_BLAME_JOB)
         return;
     pool->doubtful_until_ms = self->now_ms + doubled(DOUBT_MS, pool->failures_in_row, DOUBT_MOST_MS);
@@ -121,9 +122,13 @@ bool core_loss_holds(helio_broker_core_t *self, job_t *job, const helio_report_t
 {
     bool lost = report->kind == HELIO_REPORT_KIND_LOST, withdrawn = report->cause == HELIO_CAUSE_WITHDRAWN;
     if (lasted_ms(self, job, report) < QUICK_FAILURE_MS) {
-        job->site_failures += lost && !withdrawn && !is_interruption(job, report);
-        /* That a site stops an equal job says nothing of the pool to others. */
-        doubt(self, job->submission->class, job->pool, lost ? helio_cause_blame(report->cause) : HELIO_BLAME_JOB);
+        bool interrupted = is_interruption(job, report);
+        job->site_failures += lost && !withdrawn && !interrupted;
+        /* That a site stops an equal job says nothing of the pool to others. A pool in doubt does not grow either, and
+         * for another node one that has just been lost says little. */
+        doubt(self, job->submission->class, job->pool,
+              lost && !interrupted ? helio_cause_blame(report->cause) : HELIO_BLAME_JOB,
+              interrupted ? DOUBT_MS : DOUBT_MOST_MS);
         pause_job(self, job);
     }
     if (job->losses < CORE_LOSSES_MAX && (report->run_ms || !lost || !withdrawn))
@@ -150,6 +155,6 @@ void core_losses_refused(const helio_broker_core_t *self, job_t *job)
         job->refusals++;
         return;
     }
-    doubt(self, job->submission->class, job->pool, HELIO_BLAME_JOB);
+    doubt(self, job->submission->class, job->pool, HELIO_BLAME_JOB, DOUBT_MOST_MS);
     pause_job(self, job);
 }

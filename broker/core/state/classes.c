@@ -106,7 +106,8 @@ void core_class_doubt(job_class_t *class, const pool_t *pool, int64_t until_ms)
 {
     for (uint32_t i = 0; i < CLASS_DOUBTS_MAX; i++)
         if (class->doubts[i].pool == pool) {
-            class->doubts[i].until_ms = until_ms;
+            if (class->doubts[i].until_ms < until_ms)
+                class->doubts[i].until_ms = until_ms;
             return;
         }
     class->doubts[class->next_doubt] = (doubt_t){pool, until_ms};

@@ -121,6 +121,22 @@ static void spot__an_interruption_requeues_and_counts_no_failure(void **state)
     }
 }
 
+/*  A pool that is the last choice does not grow for its class, so that must not last. */
+static void spot__an_interruption_is_forgotten_within_seconds(void **state)
+{
+    (void)state;
+    helio_job_spec_t saves = spec_of(30 * MINUTE);
+    helio_job_key_t key = harness_job(h, &saves);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+    pass(20000);
+    helio_report_t report = interrupted(key, HELIO_REPORT_KIND_LOST, HELIO_CAUSE_VANISHED, 20000);
+    harness_report(h, NORTH, &report);
+    assert_true(placed_at(&saves, "south"));
+    pass(11000);
+    assert_true(placed_at(&saves, "north"));
+}
+
 static void spot__what_ran_is_charged_at_the_spot_price(void **state)
 {
     (void)state;
@@ -148,6 +164,7 @@ int main(void)
         CASE(spot__says_what_it_expects_to_lose),
         CASE(spot__a_hazard_that_eats_the_discount_keeps_jobs_away),
         CASE(spot__an_interruption_requeues_and_counts_no_failure),
+        CASE(spot__an_interruption_is_forgotten_within_seconds),
         CASE(spot__what_ran_is_charged_at_the_spot_price),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
