@@ -410,6 +410,33 @@ def case_signals(world):
     return faults, "a signal reached both nodes of a job"
 
 
+def case_entered(world):
+    """Users of `srun` and `salloc` work in an allocation of the cluster; it is given back when they leave."""
+    faults = []
+
+    def enter(*words, said=""):
+        done = subprocess.run([world.federation.tool("helio"), *words], input=said, env=world.federation.env, text=True,
+                              capture_output=True, timeout=120)
+        return done, re.search(r"submitted (\S+);", done.stderr)
+
+    in_job = "echo $SLURM_JOB_ID,$HELIO_SITE,${CUDA_VISIBLE_DEVICES:+gpus}"
+    for words, said, code in ((("srun", "-M", "eu", "--gres=gpu:H100:1", "-t", "5", "sh", "-c", in_job + "; exit 9"), "", 9),
+                              (("salloc", "-M", "eu", "--gres=gpu:H100:1", "-t", "5"), in_job + "\nexit 4\n", 4)):
+        done, job = enter(*words, said=said)
+        if done.returncode != code or not re.search(r"^\d+,eu,gpus$", done.stdout, re.M) or not job:
+            faults.append(f"{words[0]}: exit {done.returncode}, {done.stdout!r}, {done.stderr!r}")
+        elif world.row(job[1])[0] != "cancelled":
+            faults.append(f"{words[0]}: its job is {world.row(job[1])}")
+    key, = world.submit(world.job("entered", 60, **world.at_eu()))
+    world.wait_state(key, "running")
+    done, _ = enter("exec", key, "--", "sh", "-c", "cat; " + in_job, said="typed\n")
+    if done.returncode or not re.fullmatch(r"typed\n\d+,eu,gpus\n", done.stdout):
+        faults.append(f"exec: exit {done.returncode}, {done.stdout!r}, {done.stderr!r}")
+    world.federation.helio("cancel", key)
+    world.wait_state(key, "cancelled")
+    return faults, "srun, salloc and exec worked in allocations of the cluster"
+
+
 # ---- full disks -------------------------------------------------------------------------------------------------------
 
 def case_spool_full(world):
