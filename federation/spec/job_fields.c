@@ -231,7 +231,7 @@ static const helio_spec_field_t job_fields[] = {
      .elsewhere = "label tags ",
      .example = "{team: nlp, phase: eval}",
      .doc =
-         "Keys and values of your own, by which `helio ls`, `cancel`, `hold` and `release` choose jobs, and reports group them."},
+         "Keys and values of your own, by which `helio ls`, `cancel`, `hold` and `release` choose jobs; a value has at most 63 letters, digits, `.`, `_` and `-`."},
     {.key = "queue",
      .kind = HELIO_SPEC_TEXT,
      AT(queue),

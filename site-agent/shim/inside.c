@@ -68,7 +68,9 @@ static helio_rc read_claim(int files, helio_inside_t *inside, helio_error_t *err
 
 helio_rc helio_inside_find(const char *folder, uint32_t node, helio_inside_t *ret_inside, helio_error_t *err)
 {
-    *ret_inside = (helio_inside_t){.node = node, .over = -1};
+    *ret_inside = (helio_inside_t){.node = node, .over = -1, .keeper = geteuid()};
+    if (!helio_text_copy(helio_text_of(folder), ret_inside->folder, sizeof ret_inside->folder))
+        return helio_fail(err, HELIO_TOO_BIG, "a path of the attempt is too long");
     HELIO_AUTO(helio_close) int top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (top < 0)
         return helio_fail(err, HELIO_NOT_FOUND, "the attempt's folder is gone: %s", strerror(errno));
@@ -147,6 +149,20 @@ static bool add_step(void *arg, const helio_process_info_t *info)
     return true;
 }
 
+/*  A command of a channel is watched by a shim of its own, which keeps below it whatever the command leaves behind. */
+static bool add_entered(void *arg, const helio_process_info_t *info)
+{
+    steps_t *steps = arg;
+    char word[sizeof steps->inside->folder];
+    pid_t pid = info->process.pid;
+    if (info->state == 'Z' || !helio_process_argument(pid, 1, word, sizeof word) || strcmp(word, "--enter") != 0 ||
+        !helio_process_argument(pid, 2, word, sizeof word) || strcmp(word, steps->inside->folder) != 0 ||
+        helio_process_owner(pid) != steps->inside->keeper)
+        return false;
+    helio_process_below(pid, add_process, steps->list);
+    return true;
+}
+
 pid_t *helio_inside_processes(const helio_inside_t *self, helio_arena_t *arena, size_t *ret_count)
 {
     list_t list = {.arena = arena};
@@ -156,6 +172,8 @@ pid_t *helio_inside_processes(const helio_inside_t *self, helio_arena_t *arena, 
     steps_t steps = {self, &list};
     if (self->plan.launcher == HELIO_LAUNCHER_SLURM && self->scheduler_id[0])
         (void)helio_process_each(add_step, &steps);
+    if (self->plan.launcher == HELIO_LAUNCHER_LOCAL)
+        (void)helio_process_each(add_entered, &steps);
     *ret_count = list.count;
     return list.pids;
 }

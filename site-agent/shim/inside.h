@@ -25,6 +25,8 @@ typedef struct helio_inside {
     int over;              /* a pidfd: readable once the shim is gone, and the attempt is over */
     char cgroup[4096];     /* "" = none */
     char user[256], workdir[4096];
+    char folder[4096];
+    int64_t keeper; /* the user who asks: the one whose shims enter attempts */
 } helio_inside_t;
 
 /*  folder: absolute path of the attempt's. node: of the attempt, from 0. NOT_FOUND: it has ended, has not started, or
@@ -33,8 +35,8 @@ HELIO_MUST_CHECK helio_rc helio_inside_find(const char *folder, uint32_t node, h
                                             helio_error_t *err);
 void helio_inside_clear(helio_inside_t *self);
 
-/*  Numbers of the attempt's processes: those below its shim, those in its control group, and those of its user that Slurm
- *  has started in its job, as steps of the script. In the arena. */
+/*  Numbers of the attempt's processes: those below its shim and below those that entered it on this machine, those in its
+ *  control group, and those of its user that Slurm has started in its job, as steps of the script. In the arena. */
 pid_t *helio_inside_processes(const helio_inside_t *self, helio_arena_t *arena, size_t *ret_count);
 
 #endif

@@ -342,6 +342,27 @@ static void ports__of_the_attempt_are_reached_at_whatever_address(void **state)
     talk("(" SERVER "10 ::1) || touch none; sleep 1000", false);
 }
 
+/*  As a notebook that its user starts in a shell. */
+static void ports__of_what_a_channel_has_started_are_reached(void **state)
+{
+    (void)state;
+    attempt_t attempt = {.run = "sleep 1000"};
+    place_t place;
+    char path[512];
+    place_open(&place, NULL, &attempt, 1);
+    hall_shell(place.hall, 1, (want_t){0}, SERVER "2 127.0.0.1");
+    wait_for_file(site_path(&place.site, "output", 1, "port", path));
+    (void)ask_port(&place, 2);
+    seat_t *seat = &place.hall->seats[1];
+    HALL_WAIT(place.hall, seat->open || seat->ended);
+    if (seat->ended)
+        fail_msg("%s", seat->text);
+    hall_send(place.hall, 2, HELIO_TEXT("xx"), true);
+    HALL_WAIT(place.hall, seat->ended);
+    assert_true(hall_says(&seat->out, "got 2 xx"));
+    place_close(&place);
+}
+
 static void ports__of_nobody_and_of_others_are_refused(void **state)
 {
     (void)state;
@@ -416,6 +437,7 @@ int main(void)
         cmocka_unit_test(enter__a_program_that_is_not_there_is_127),
         cmocka_unit_test(enter__a_command_is_in_the_control_group_of_the_attempt),
         cmocka_unit_test(ports__of_the_attempt_are_reached_at_whatever_address),
+        cmocka_unit_test(ports__of_what_a_channel_has_started_are_reached),
         cmocka_unit_test(ports__of_nobody_and_of_others_are_refused),
         cmocka_unit_test(ports__that_others_share_are_refused_as_long_as_they_do),
     };
